@@ -1,0 +1,223 @@
+//! What happened, for clients. Durable events have a number, are committed with the items they speak of and refer to
+//! them; transient ones are deltas that nobody needs later.
+
+use crate::id::{AskId, CallId, ItemNo, Seq, StepNo, TurnNo};
+use crate::model::usage::Usage;
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// A durable event with its place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Its number in the session.
+    pub seq: Seq,
+    /// When it happened.
+    pub at: Timestamp,
+    /// What happened.
+    pub body: EventBody,
+}
+
+/// What happened. Payload is referred to, never repeated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum EventBody {
+    /// A turn began.
+    TurnStarted {
+        /// The turn.
+        turn: TurnNo,
+    },
+    /// A prompt waits until the running turn has ended.
+    TurnQueued {
+        /// The turn that it will be.
+        turn: TurnNo,
+    },
+    /// An item was appended.
+    ItemAdded {
+        /// The item.
+        item: ItemNo,
+    },
+    /// A call needs an answer before it runs. The request itself is an [`Ask`].
+    PermissionAsked {
+        /// The question.
+        ask: AskId,
+        /// The call it is about.
+        call: CallId,
+    },
+    /// The question was answered, or became void.
+    PermissionResolved {
+        /// The question.
+        ask: AskId,
+        /// The call it is about.
+        call: CallId,
+    },
+    /// A call began to run.
+    ToolStarted {
+        /// The call.
+        call: CallId,
+        /// One line for people.
+        title: String,
+    },
+    /// The todo list changed; it stands in the result of this call.
+    PlanChanged {
+        /// The call whose result holds the list.
+        call: CallId,
+    },
+    /// A model request is about to be sent.
+    StepStarted {
+        /// The turn.
+        turn: TurnNo,
+        /// The step.
+        step: StepNo,
+        /// Estimated tokens of the request.
+        tokens: u64,
+        /// The model's window.
+        window: u64,
+    },
+    /// A model request was answered.
+    StepCompleted {
+        /// The turn.
+        turn: TurnNo,
+        /// The step.
+        step: StepNo,
+        /// Reported usage.
+        usage: Option<Usage>,
+    },
+    /// The turn ended.
+    TurnCompleted {
+        /// The turn.
+        turn: TurnNo,
+        /// Why.
+        reason: TurnEnd,
+        /// Usage of all its requests.
+        usage: Usage,
+        /// Price in the catalogue's currency (US dollars); none when a price is not known.
+        cost: Option<f64>,
+        /// Calls of this session whose outcome is unknown.
+        unsettled: Vec<CallId>,
+        /// Text for people when the end was not a good one.
+        message: Option<String>,
+    },
+    /// Title, mode or model of the session changed; the session's own record has the new values.
+    SessionChanged,
+}
+
+/// Why a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnEnd {
+    /// The model is done.
+    EndTurn,
+    /// The answer reached the output limit, also after it was asked to go on.
+    MaxTokens,
+    /// The turn reached its limit of steps.
+    MaxSteps,
+    /// The model or a filter refused.
+    Refusal,
+    /// The user interrupted.
+    Cancelled,
+    /// The model could not be reached, or failed.
+    ModelError,
+    /// The store could not be written.
+    StoreError,
+    /// The daemon died while it ran.
+    Crashed,
+    /// A fault of Plimsoll's own.
+    Internal,
+}
+
+/// A question to the clients, durable until it is answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ask {
+    /// Its id.
+    pub id: AskId,
+    /// The call it is about.
+    pub call: CallId,
+    /// The turn.
+    pub turn: TurnNo,
+    /// When it was asked.
+    pub at: Timestamp,
+    /// The tool's name.
+    pub tool: String,
+    /// One line for people: what will happen when it is allowed.
+    pub title: String,
+    /// The command, where it is one.
+    pub command: Option<String>,
+    /// Canonical paths it is about.
+    pub paths: Vec<String>,
+    /// Why it is asked.
+    pub reason: String,
+    /// The answers offered.
+    pub options: Vec<AskOption>,
+    /// How it was resolved; none while it is open.
+    pub resolution: Option<AskResolution>,
+}
+
+/// An answer that is offered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskOption {
+    /// What it means.
+    pub kind: AskChoice,
+    /// For people. A choice that lasts says exactly what it stores.
+    pub label: String,
+}
+
+/// The kinds of answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskChoice {
+    /// This call.
+    AllowOnce,
+    /// This call, and equal ones in this session.
+    AllowSession,
+    /// Not this call.
+    Reject,
+}
+
+/// How a question ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskResolution {
+    /// A client answered.
+    Answered {
+        /// The choice.
+        choice: AskChoice,
+        /// What the user said to a rejection, for the model.
+        advice: Option<String>,
+    },
+    /// The turn was interrupted, or the daemon restarted.
+    Void,
+}
+
+/// A block of the answer that is still being written, or output of a running call. Offsets are bytes of UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Delta {
+    /// Text of the answer.
+    Text {
+        /// The turn.
+        turn: TurnNo,
+        /// The step.
+        step: StepNo,
+        /// The block within the step.
+        block: u32,
+        /// What is appended.
+        text: String,
+    },
+    /// Reasoning.
+    Reasoning {
+        /// The turn.
+        turn: TurnNo,
+        /// The step.
+        step: StepNo,
+        /// The block within the step.
+        block: u32,
+        /// What is appended.
+        text: String,
+    },
+    /// Output of a running command.
+    Output {
+        /// The call.
+        call: CallId,
+        /// What is appended.
+        text: String,
+    },
+}

@@ -1,0 +1,88 @@
+//! Operations: calls with an effect, from proposed to settled, or `unknown`.
+
+use crate::id::{CallId, Revision, TurnNo};
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Where an operation stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpState {
+    /// The model asked for it.
+    Proposed,
+    /// It was refused and did not run.
+    Denied,
+    /// It may run and has not begun.
+    Approved,
+    /// It may have begun: this is committed before the effect.
+    Running,
+    /// It ended well.
+    Succeeded,
+    /// It ended badly.
+    Failed,
+    /// It was ended, or not begun, because of an interrupt.
+    Cancelled,
+    /// Its end was not seen: whether it took effect is not known.
+    Unknown,
+}
+
+impl OpState {
+    /// The word that is stored and shown.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Proposed => "proposed",
+            Self::Denied => "denied",
+            Self::Approved => "approved",
+            Self::Running => "running",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Whether nothing more will be learned by waiting.
+    pub fn is_settled(self) -> bool {
+        matches!(self, Self::Denied | Self::Succeeded | Self::Failed | Self::Cancelled)
+    }
+}
+
+/// An operation as it stands now. Stored whole at each change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Operation {
+    /// The call.
+    pub call: CallId,
+    /// Its turn.
+    pub turn: TurnNo,
+    /// The tool's name.
+    pub tool: String,
+    /// The tool's effect class, as its word.
+    pub class: String,
+    /// Canonical path of what it acts on: the file, or the folder that a command runs in.
+    pub target: String,
+    /// The command line, for commands.
+    pub command: Option<String>,
+    /// Where it stands.
+    pub state: OpState,
+    /// When it came there.
+    pub at: Timestamp,
+    /// The project's revision when it was allowed to run.
+    pub revision: Revision,
+    /// Hash of the target before, for file tools.
+    pub hash_before: Option<String>,
+    /// Hash that the target shall have, for file tools.
+    pub hash_after: Option<String>,
+    /// The process that performs it, once known.
+    pub process: Option<ProcessMark>,
+}
+
+/// A process, named so that another with the same pid is not taken for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessMark {
+    /// Process id, which is also its group.
+    pub pid: u32,
+    /// Start time in clock ticks since boot, as the kernel counts it.
+    pub start_ticks: u64,
+    /// The kernel's boot id.
+    pub boot_id: String,
+}

@@ -1,0 +1,19 @@
+//! The functional core of Plimsoll: it decides, and does nothing.
+//!
+//! No I/O, no async, no clock, no randomness, no threads. What the shell must do comes out as values, what happened
+//! goes in as values, and the same values in give the same values out.
+
+pub mod context;
+pub mod event;
+pub mod id;
+pub mod ingest;
+pub mod ledger;
+pub mod model;
+pub mod path;
+pub mod permission;
+pub mod prompt;
+pub mod time;
+pub mod tool;
+pub mod transcript;
+pub mod turn;
+pub mod workspace;

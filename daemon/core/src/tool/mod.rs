@@ -1,0 +1,7 @@
+//! Tools as the core sees them: what they are, what was called, what came out, and what of it the view shows.
+
+pub mod args;
+pub mod call;
+pub mod outcome;
+pub mod projection;
+pub mod spec;

@@ -1,0 +1,66 @@
+//! What is written in one transaction. Effects that come after a batch wait until it is committed.
+
+use super::epoch::{Epoch, RequestEnd, RequestRow};
+use super::item::Item;
+use crate::event::{Ask, Event};
+use crate::id::{CallId, Revision, TurnNo};
+use crate::ledger::Operation;
+use serde::{Deserialize, Serialize};
+
+/// One transaction on one session. Empty parts are not written; parts are written in the order of the fields.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Batch {
+    /// Items to append, in order, without gaps after the last stored one.
+    pub items: Vec<Item>,
+    /// The text that the view shows for a result, from now on.
+    pub projections: Vec<StoredProjection>,
+    /// Operations in their new state.
+    pub operations: Vec<Operation>,
+    /// Questions in their new state.
+    pub asks: Vec<Ask>,
+    /// A new epoch.
+    pub epoch: Option<Epoch>,
+    /// A request about to be sent.
+    pub request: Option<RequestRow>,
+    /// What came back for one.
+    pub request_end: Option<RequestEnd>,
+    /// Durable events, in order, without gaps after the last stored one.
+    pub events: Vec<Event>,
+    /// The session's state from now on.
+    pub state: Option<SessionState>,
+    /// The turn's idempotency key, with the turn it began.
+    pub prompt_key: Option<(String, TurnNo)>,
+    /// A title that the session did not have.
+    pub title: Option<String>,
+    /// The project's revision that this batch cites.
+    pub revision: Option<Revision>,
+}
+
+/// The projection of one result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredProjection {
+    /// The call.
+    pub call: CallId,
+    /// The text in the view.
+    pub text: String,
+    /// Whether the view marks it as an error.
+    pub is_error: bool,
+    /// Estimated tokens of `text`.
+    pub tokens: u64,
+    /// Whether something was left out.
+    pub partial: bool,
+}
+
+/// What a session is doing, as the lists show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionState {
+    /// No turn runs.
+    Idle,
+    /// A turn runs.
+    Running,
+    /// A turn waits for an answer.
+    Waiting,
+    /// The last turn was cut by the daemon's death.
+    Interrupted,
+}

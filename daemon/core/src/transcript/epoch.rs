@@ -1,0 +1,131 @@
+//! Epochs and what was sent in them: the stored head, wire segments, requests.
+
+use crate::id::{EpochNo, ItemNo, RequestNo, StepNo, TurnNo};
+use crate::model::request::{Api, Params};
+use crate::model::usage::Usage;
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Content hash of a segment (BLAKE3), and of a chain of segments.
+pub type Hash = [u8; 32];
+
+/// One message (or tool, or block of system text) exactly as it stands on the wire, without cache marks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    /// Hash of `text`.
+    pub hash: Hash,
+    /// The bytes; JSON.
+    pub text: Arc<str>,
+}
+
+impl Segment {
+    /// The segment of these bytes.
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        let text = text.into();
+        Self { hash: *blake3::hash(text.as_bytes()).as_bytes(), text }
+    }
+}
+
+/// The hash of a chain that is `segment` longer.
+pub fn chain(before: &Hash, segment: &Hash) -> Hash {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(before);
+    hasher.update(segment);
+    *hasher.finalize().as_bytes()
+}
+
+/// Why an epoch began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EpochCause {
+    /// The session's first.
+    SessionStart,
+    /// Another model or API.
+    ModelChanged,
+    /// The set of tools changed.
+    ToolsChanged,
+    /// What was sent had to be repaired to be accepted.
+    Repair,
+    /// By hand.
+    Manual,
+    /// The provider's cache had gone cold.
+    Cold,
+    /// A compaction.
+    Compaction,
+}
+
+/// The time between two deliberate changes of the view, with everything that stands before the history.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Epoch {
+    /// Its number.
+    pub no: EpochNo,
+    /// Why it began.
+    pub cause: EpochCause,
+    /// When.
+    pub at: Timestamp,
+    /// The wire that its segments are written for.
+    pub api: Api,
+    /// The provider's name of the model.
+    pub model: String,
+    /// Layer 1: one segment per tool.
+    pub tools: Vec<Segment>,
+    /// Layers 2 and 3: one segment per block of system text.
+    pub system: Vec<Segment>,
+    /// Layers 4 and 5: messages that are no items.
+    pub preamble: Vec<Segment>,
+    /// The facts that the head states, so that later turns can say what changed since.
+    pub stated: Stated,
+    /// The first item of the history; what stands before it is not in the view.
+    pub first_item: ItemNo,
+}
+
+/// What the view has said about the surroundings so far: rendered blocks by name. A later turn says only what
+/// differs.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Stated {
+    /// The rendered text of each block, by its name (`git_status`, `user_info`, `instructions:AGENTS.md`, …).
+    pub blocks: std::collections::BTreeMap<String, String>,
+}
+
+/// One request that was sent, or is about to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestRow {
+    /// Its number in the session.
+    pub no: RequestNo,
+    /// The epoch whose head it begins with.
+    pub epoch: EpochNo,
+    /// The turn it belongs to.
+    pub turn: TurnNo,
+    /// The step it begins.
+    pub step: StepNo,
+    /// When it was assembled.
+    pub at: Timestamp,
+    /// The last item in its view.
+    pub last_item: ItemNo,
+    /// Its parameters.
+    pub params: Params,
+    /// The messages that the request before it in this epoch did not have.
+    pub tail: Vec<Segment>,
+    /// Positions, among all its messages (preamble included), that carry a cache mark.
+    pub marks: Vec<u32>,
+    /// Hash chain over parameters, tools, system, and messages in order.
+    pub hash: Hash,
+    /// Size of the whole body in bytes.
+    pub bytes: u64,
+    /// What the view has said once this was sent.
+    pub stated: Stated,
+}
+
+/// What came back for a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RequestEnd {
+    /// The request.
+    pub no: RequestNo,
+    /// When its response ended.
+    pub at: Timestamp,
+    /// Reported usage; none when the provider gave none.
+    pub usage: Option<Usage>,
+    /// The failure, when it failed.
+    pub error: Option<String>,
+}

@@ -1,0 +1,146 @@
+//! One record of the transcript. Items are appended and never change.
+
+use crate::id::{CallId, ItemNo, Revision, StepNo, TurnNo};
+use crate::model::request::Reasoning;
+use crate::time::Timestamp;
+use crate::tool::outcome::Outcome;
+use serde::{Deserialize, Serialize};
+
+/// An item with its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// Its number in the session.
+    pub no: ItemNo,
+    /// The turn it belongs to; 0 for what stands before the first.
+    pub turn: TurnNo,
+    /// The step of the turn; 0 for what stands before the first model request of the turn.
+    pub step: StepNo,
+    /// When it was made.
+    pub at: Timestamp,
+    /// What it is.
+    pub body: ItemBody,
+}
+
+/// The kinds of items.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ItemBody {
+    /// What the user said: a prompt, or steering while a turn runs.
+    User(UserMessage),
+    /// A reminder or other injection: hidden from the user, kept for the model.
+    Meta(MetaMessage),
+    /// Text by the model.
+    Assistant(AssistantText),
+    /// Reasoning by the model, with what its provider needs to take it back.
+    Reasoning(Reasoning),
+    /// A call as the model proposed it.
+    ToolCall(ToolCall),
+    /// The complete result of a call.
+    ToolResult(ToolResult),
+    /// Something that clients show and the model does not see.
+    Notice(Notice),
+}
+
+/// What the user said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UserMessage {
+    /// Verbatim.
+    pub text: String,
+    /// The rendered content of `<additional_data>` that was sent with it; empty for steering.
+    pub additional_data: String,
+    /// It joined a running turn.
+    pub steering: bool,
+}
+
+/// Text that Plimsoll itself puts before the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MetaMessage {
+    /// Why it was put there.
+    pub cause: MetaCause,
+    /// The text, with its `<system-reminder>` tags.
+    pub text: String,
+}
+
+/// Why a meta message exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MetaCause {
+    /// The model's answer was cut by the connection; it is asked to go on.
+    ContinueCut,
+    /// The answer reached the output limit; it is asked to go on.
+    OutputLimit,
+    /// The previous turn did not end by itself.
+    Interrupted,
+    /// The outcome of earlier calls is not known.
+    UnknownOperations,
+    /// An instruction file changed since it was last stated.
+    InstructionsChanged,
+    /// Other facts that the head stated have changed.
+    EnvironmentChanged,
+}
+
+/// Text by the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AssistantText {
+    /// Verbatim.
+    pub text: String,
+    /// The stream ended before the model did.
+    pub cut: bool,
+}
+
+/// A call as proposed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The daemon's id.
+    pub call: CallId,
+    /// The name as the model wrote it.
+    pub tool: String,
+    /// The arguments as the model wrote them, possibly not valid JSON.
+    pub arguments: String,
+    /// The provider's id.
+    pub provider_id: Option<String>,
+}
+
+/// The result of a call. The view shows its projection, stored beside it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    /// The call it answers.
+    pub call: CallId,
+    /// The tool's name, for readers of the transcript.
+    pub tool: String,
+    /// Everything that came out.
+    pub outcome: Outcome,
+    /// The project's revision when it ended.
+    pub revision: Revision,
+    /// Whether the revision is approximate (no watcher saw the change itself).
+    pub approximate: bool,
+}
+
+/// Something for the clients' eyes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Notice {
+    /// What kind of thing happened.
+    pub cause: NoticeCause,
+    /// For people.
+    pub text: String,
+}
+
+/// Kinds of notices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoticeCause {
+    /// The model failed; the turn ended.
+    ModelError,
+    /// A model call is tried again.
+    Retry,
+    /// The turn was interrupted by the user.
+    Interrupted,
+    /// The daemon died in the middle of the turn.
+    Crash,
+    /// A limit ended the turn.
+    Limit,
+    /// The model of the session changed.
+    ModelChanged,
+    /// Something else worth showing.
+    Info,
+}

@@ -1,0 +1,7 @@
+//! The transcript: items, their stored form, the mirror's text, epochs, and the view that is folded from them.
+
+pub mod batch;
+pub mod codec;
+pub mod epoch;
+pub mod item;
+pub mod mirror;

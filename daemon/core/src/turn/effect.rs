@@ -1,0 +1,76 @@
+//! What the machine wants done, in order. The driver performs effects one after the other and decides nothing.
+
+use super::input::TimerId;
+use crate::event::Delta;
+use crate::id::{AskId, CallId, RequestNo, TurnNo};
+use crate::model::request::Api;
+use crate::tool::call::{Call, Prepared};
+use crate::transcript::batch::Batch;
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Collect the environment; answered by `Input::Environment`.
+    Collect,
+    /// Commit; effects after it wait. Its durable events are published once it is committed. When it fails, the effects
+    /// after it are dropped and `Input::CommitFailed` follows.
+    Commit(Box<Batch>),
+    /// Show something that nobody needs later.
+    Emit(Delta),
+    /// Send a request; answered by `Input::Model` events, ended by `Finished` or `Input::ModelFailed`.
+    CallModel(Box<ModelCall>),
+    /// Drop the running request.
+    StopModel(RequestNo),
+    /// Find out what a call will touch; answered by `Input::Prepared`.
+    Prepare(Call),
+    /// Run a call whose facts are prepared; answered by `Input::ToolFinished`.
+    Run {
+        /// The call.
+        call: Call,
+        /// Its facts, to be checked again.
+        prepared: Prepared,
+    },
+    /// End a running call; its outcome still comes.
+    StopTool(CallId),
+    /// Load a saved outcome for a cursor; answered by `Input::ResultLoaded`.
+    LoadResult {
+        /// The call that asks.
+        call: CallId,
+        /// The call whose outcome is wanted.
+        of: CallId,
+    },
+    /// Answer with `Input::Timer` after `delay_ms`, give or take a random tenth.
+    StartTimer {
+        /// The timer.
+        id: TimerId,
+        /// Milliseconds.
+        delay_ms: u64,
+    },
+    /// The prompt with this key was accepted as this turn.
+    Accepted {
+        /// The prompt's key.
+        key: Option<String>,
+        /// The turn.
+        turn: TurnNo,
+        /// Whether it waits behind a running turn.
+        queued: bool,
+    },
+    /// An answer was taken (`true`), or came too late.
+    AnswerTaken {
+        /// The question.
+        ask: AskId,
+        /// Whether it was the first answer.
+        taken: bool,
+    },
+}
+
+/// A request as it goes out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelCall {
+    /// Its number.
+    pub no: RequestNo,
+    /// The wire.
+    pub api: Api,
+    /// The whole body.
+    pub body: Vec<u8>,
+}

@@ -1,0 +1,103 @@
+//! What can happen to a session. Every input carries its time; the machine makes none.
+
+use crate::event::AskChoice;
+use crate::id::{AskId, CallId, RequestNo, Revision};
+use crate::ledger::ProcessMark;
+use crate::model::error::ModelError;
+use crate::model::event::ModelEvent;
+use crate::time::Timestamp;
+use crate::tool::call::Prepared;
+use crate::tool::outcome::Outcome;
+use crate::workspace::Environment;
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Input {
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub body: InputBody,
+}
+
+/// The kinds of inputs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum InputBody {
+    /// A client asks for a turn. Begins it, or queues it behind the running one.
+    Prompt(Prompt),
+    /// A client adds to the running turn; joins at the next step. Without a running turn it is a prompt.
+    Steer(String),
+    /// A client interrupts the running turn.
+    Cancel,
+    /// A client answers a question. Late and repeated answers are ignored.
+    Answer {
+        /// The question.
+        ask: AskId,
+        /// The answer.
+        choice: AskChoice,
+        /// What the user said to a rejection.
+        advice: Option<String>,
+    },
+    /// What `Effect::Collect` found.
+    Environment(Box<Environment>),
+    /// A batch could not be committed; what followed it was not done. The text is for people.
+    CommitFailed(String),
+    /// The model's stream says something. Of another request than the running one: ignored.
+    Model {
+        /// The request.
+        request: RequestNo,
+        /// What it says.
+        event: ModelEvent,
+    },
+    /// The model's stream ended without `Finished`, or never began.
+    ModelFailed {
+        /// The request.
+        request: RequestNo,
+        /// Why.
+        error: ModelError,
+    },
+    /// What `Effect::Prepare` found; an error is text for the model, and the call does not run.
+    Prepared {
+        /// The call.
+        call: CallId,
+        /// The facts.
+        result: Result<Prepared, String>,
+    },
+    /// A running command's process is known.
+    ToolProcess {
+        /// The call.
+        call: CallId,
+        /// The process.
+        process: ProcessMark,
+    },
+    /// A tool ended. Every `Effect::Run` is answered by exactly one of these, also after `Effect::StopTool`.
+    ToolFinished {
+        /// The call.
+        call: CallId,
+        /// What it gave.
+        outcome: Outcome,
+        /// The project's revision now.
+        revision: Revision,
+    },
+    /// What `Effect::LoadResult` found; an error is text for the model.
+    ResultLoaded {
+        /// The call that asked for it.
+        call: CallId,
+        /// The saved outcome of the call that its cursor names.
+        result: Result<Box<Outcome>, String>,
+    },
+    /// The time of `Effect::StartTimer` is over.
+    Timer(TimerId),
+}
+
+/// A timer of the machine; the latest one started is the only one that counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TimerId(pub u64);
+
+/// A user's prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompt {
+    /// What the user said.
+    pub text: String,
+    /// The client's key for this prompt; the same key again is the same prompt.
+    pub key: Option<String>,
+}

@@ -1,0 +1,5 @@
+//! A turn, as a pure machine: what happened goes in, what to do comes out. Nothing here waits or looks anything up.
+
+pub mod effect;
+pub mod input;
+pub mod machine;

@@ -1,0 +1,248 @@
+//! What the facades may ask of sessions: plain values in and out.
+
+use plimsoll_core::event::{Ask, AskChoice, Delta, Event};
+use plimsoll_core::id::{AskId, CallId, ItemNo, ProjectKey, Seq, SessionId, StepNo, TurnNo};
+use plimsoll_core::time::Timestamp;
+use plimsoll_core::transcript::batch::SessionState;
+use plimsoll_core::transcript::item::Item;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// An error for a client: a kind to branch on, a message for people, a hint with the fix.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ApiError {
+    /// What went wrong, to branch on.
+    pub kind: ApiErrorKind,
+    /// What, where, with which value.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// Kinds of errors that clients branch on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApiErrorKind {
+    /// A parameter is not valid.
+    InvalidParams,
+    /// The project, session, item or question does not exist.
+    NotFound,
+    /// The project's folder is gone.
+    WorkspaceMissing,
+    /// A turn runs and the client asked not to wait.
+    Busy,
+    /// The call does not fit the session's state.
+    Conflict,
+    /// The store cannot be read or written.
+    Store,
+    /// The database was written by a newer version.
+    NewerStore,
+    /// The configuration is not valid.
+    Config,
+    /// The key of the configured model is missing.
+    AuthRequired,
+    /// The daemon is about to end.
+    ShuttingDown,
+    /// A fault of Plimsoll's own.
+    Internal,
+}
+
+impl ApiError {
+    /// An error without a hint.
+    pub fn new(kind: ApiErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None }
+    }
+
+    /// The same error with a hint.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// Who is calling: from the connection's hello.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Client {
+    /// Number of the connection, unique in the daemon's life.
+    pub connection: u64,
+    /// Name that the client gave itself.
+    pub name: String,
+    /// Its environment; never stored.
+    pub env: Arc<BTreeMap<String, String>>,
+    /// Its current folder, absolute.
+    pub cwd: Option<PathBuf>,
+}
+
+/// A project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectInfo {
+    /// Its key.
+    pub key: ProjectKey,
+    /// Canonical roots; the first names it.
+    pub roots: Vec<PathBuf>,
+    /// When it was first opened.
+    pub created_at: Timestamp,
+}
+
+/// A session as lists show it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionInfo {
+    /// Its id.
+    pub id: SessionId,
+    /// The project.
+    pub project: ProjectKey,
+    /// Canonical roots of the project.
+    pub roots: Vec<PathBuf>,
+    /// Its title; empty until it has one.
+    pub title: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When something last happened in it.
+    pub updated_at: Timestamp,
+    /// What it does now.
+    pub state: SessionState,
+    /// Items in its transcript.
+    pub items: u64,
+    /// Its newest durable event.
+    pub last_seq: Seq,
+    /// Permission mode: `ask` or `full`.
+    pub mode: String,
+    /// Model as `provider/model`.
+    pub model: String,
+    /// Questions that wait for an answer.
+    pub open_asks: Vec<Ask>,
+}
+
+/// A new session.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NewSession {
+    /// The client's key for this call; the same key again gives the same session.
+    pub key: Option<String>,
+    /// A title; none: taken from the first prompt.
+    pub title: Option<String>,
+    /// Permission mode; none: from the configuration.
+    pub mode: Option<String>,
+    /// Model as `provider/model`; none: from the configuration.
+    pub model: Option<String>,
+}
+
+/// Which sessions to list: newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SessionFilter {
+    /// Of one project only.
+    pub project: Option<ProjectKey>,
+    /// Where the page before ended.
+    pub cursor: Option<String>,
+    /// At most this many; 1 to 500.
+    pub limit: usize,
+}
+
+/// A page of sessions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionPage {
+    /// The sessions.
+    pub sessions: Vec<SessionInfo>,
+    /// Where the next page begins; none at the end.
+    pub next: Option<String>,
+}
+
+/// What to do when a turn already runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WhenBusy {
+    /// Wait behind it.
+    #[default]
+    Queue,
+    /// Refuse with [`ApiErrorKind::Busy`].
+    Refuse,
+}
+
+/// A prompt that was accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AcceptedTurn {
+    /// The turn that it is, or will be.
+    pub turn: TurnNo,
+    /// Whether it waits behind a running one.
+    pub queued: bool,
+}
+
+/// An answer to a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The question.
+    pub ask: AskId,
+    /// The choice.
+    pub choice: AskChoice,
+    /// What the user says to a rejection.
+    pub advice: Option<String>,
+}
+
+/// Something for an attached client, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Update {
+    /// A durable event with everything it refers to.
+    Event(Box<ResolvedEvent>),
+    /// More of something that is being written; `offset` is where `text` begins, in bytes from the block's start.
+    Delta {
+        /// What is appended, possibly several deltas in one.
+        delta: Delta,
+        /// Bytes of the block before it.
+        offset: u64,
+    },
+    /// The client did not keep up and something transient was left out; attach again from the last `seq` to be sure.
+    Closed {
+        /// Why, for people.
+        reason: String,
+    },
+}
+
+/// A durable event with what it refers to, read from the store when it is sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResolvedEvent {
+    /// The event.
+    pub event: Event,
+    /// The item, for `ItemAdded`; the result item for `PlanChanged`.
+    pub item: Option<Item>,
+    /// For `ItemAdded` of a result: the text that the model sees of it.
+    pub projection: Option<String>,
+    /// The question, for `PermissionAsked` and `PermissionResolved`, as it stands now.
+    pub ask: Option<Ask>,
+}
+
+/// What a page of the transcript holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TranscriptPage {
+    /// Items, ascending.
+    pub items: Vec<Item>,
+    /// Number of the last item of the session.
+    pub last: ItemNo,
+}
+
+/// Which items to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TranscriptRange {
+    /// Up to `limit` items after `after`.
+    After {
+        /// The item before the first.
+        after: ItemNo,
+        /// At most this many; 1 to 1,000.
+        limit: usize,
+    },
+    /// Up to `limit` items before `before`; `None`: the last ones.
+    Before {
+        /// The item after the last.
+        before: Option<ItemNo>,
+        /// At most this many; 1 to 1,000.
+        limit: usize,
+    },
+}
+
+/// A place in a stream, for tests and facades that speak of blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StreamKey {
+    /// A block of a step.
+    Block(TurnNo, StepNo, u32),
+    /// A call's output.
+    Output(CallId),
+}

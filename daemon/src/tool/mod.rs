@@ -1,0 +1,69 @@
+//! World tools: values in, an outcome out. What a tool needs of the session it asks for by an event.
+//!
+//! Called by `session::driver` only. A tool never touches the store, a model or a client.
+
+use futures_util::future::BoxFuture;
+use plimsoll_core::ledger::ProcessMark;
+use plimsoll_core::tool::call::{Call, Prepared};
+use plimsoll_core::tool::outcome::Outcome;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+pub mod registry;
+
+/// A tool that acts on the world. The open set: others add implementations.
+pub trait Tool: Send + Sync {
+    /// The name of its [`Spec`](plimsoll_core::tool::spec::Spec).
+    fn name(&self) -> &'static str;
+
+    /// Finds out what the call will touch, without touching it. The error is text for the model: what is wrong and what
+    /// would be right.
+    fn prepare<'a>(&'a self, call: &'a Call, env: &'a ToolEnv) -> BoxFuture<'a, Result<Prepared, String>>;
+
+    /// Runs a call that was allowed, after checking again what was prepared. Never panics on bad input, always gives
+    /// exactly one outcome, and gives it soon after `cancel` fires.
+    fn run<'a>(&'a self, run: ToolRun<'a>) -> BoxFuture<'a, Outcome>;
+}
+
+/// One run of a tool.
+pub struct ToolRun<'a> {
+    /// The call.
+    pub call: &'a Call,
+    /// Its facts, as the decision saw them.
+    pub prepared: &'a Prepared,
+    /// Where it runs.
+    pub env: &'a ToolEnv,
+    /// What happens while it runs.
+    pub events: mpsc::Sender<ToolEvent>,
+    /// Fires when the user interrupts.
+    pub cancel: CancellationToken,
+}
+
+/// The values that a tool works with.
+#[derive(Debug, Clone)]
+pub struct ToolEnv {
+    /// The project's roots, canonical, at least one.
+    pub roots: Arc<[PathBuf]>,
+    /// The environment of the client that started the turn.
+    pub client_env: Arc<BTreeMap<String, String>>,
+    /// The session's own folder, canonical: transcript, artifacts, logs. Readable by tools.
+    pub session_dir: PathBuf,
+    /// Folders of this project that tools may always read (transcripts, artifacts, logs), canonical.
+    pub readable: Arc<[PathBuf]>,
+    /// Plimsoll's own folders, canonical: out of reach but for `readable`.
+    pub protected: Arc<[PathBuf]>,
+    /// Names of variables that hold provider keys; never handed to a command.
+    pub secret_env: Arc<[String]>,
+}
+
+/// What a running tool tells its session.
+#[derive(Debug, Clone)]
+pub enum ToolEvent {
+    /// The process that performs it is known.
+    Process(ProcessMark),
+    /// Output for the clients' eyes, already cleaned; may be dropped when nobody reads.
+    Output(String),
+}
