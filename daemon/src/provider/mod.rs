@@ -1,1 +1,3 @@
-//! To be filled.
+//! HTTP to model servers. The only place with `reqwest` besides the web tool.
+
+pub mod endpoint;

@@ -1,8 +1,8 @@
 //! The one object through which facades reach projects and sessions. Cheap to clone.
 
 use super::api::{
-    AcceptedTurn, Answer, ApiError, Client, NewSession, ProjectInfo, SessionFilter, SessionInfo, SessionPage, TranscriptPage,
-    TranscriptRange, Update, WhenBusy,
+    AcceptedTurn, Answer, ApiError, Client, NewSession, ProjectInfo, SessionFilter, SessionInfo, SessionPage,
+    TranscriptPage, TranscriptRange, Update, WhenBusy,
 };
 use plimsoll_core::id::{ProjectKey, Seq, SessionId};
 use plimsoll_core::workspace::EditorState;
@@ -33,7 +33,12 @@ impl Service {
         unfinished()
     }
     /// Makes a session.
-    pub async fn create_session(&self, _client: &Client, _project: &ProjectKey, _new: NewSession) -> Result<SessionInfo, ApiError> {
+    pub async fn create_session(
+        &self,
+        _client: &Client,
+        _project: &ProjectKey,
+        _new: NewSession,
+    ) -> Result<SessionInfo, ApiError> {
         unfinished()
     }
     /// Lists sessions, newest first.
@@ -61,7 +66,14 @@ impl Service {
         unfinished()
     }
     /// Asks for a turn. Accepted when this returns; its end is an event.
-    pub async fn start_turn(&self, _client: &Client, _id: &SessionId, _text: String, _key: Option<String>, _busy: WhenBusy) -> Result<AcceptedTurn, ApiError> {
+    pub async fn start_turn(
+        &self,
+        _client: &Client,
+        _id: &SessionId,
+        _text: String,
+        _key: Option<String>,
+        _busy: WhenBusy,
+    ) -> Result<AcceptedTurn, ApiError> {
         unfinished()
     }
     /// Adds to the running turn; without one it is a prompt.
@@ -77,7 +89,12 @@ impl Service {
         unfinished()
     }
     /// What this client's editor shows in this project; replaces what it said before.
-    pub async fn set_editor_state(&self, _client: &Client, _project: &ProjectKey, _state: EditorState) -> Result<(), ApiError> {
+    pub async fn set_editor_state(
+        &self,
+        _client: &Client,
+        _project: &ProjectKey,
+        _state: EditorState,
+    ) -> Result<(), ApiError> {
         unfinished()
     }
     /// Sets a session's permission mode (`ask`, `full`); takes effect at the next decision.
