@@ -1,1 +1,3 @@
-//! To be filled.
+//! Who may do what. Pure: facts in, a decision out.
+
+pub mod policy;

@@ -84,7 +84,8 @@ pub struct Epoch {
 /// differs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Stated {
-    /// The rendered text of each block, by its name (`git_status`, `user_info`, `instructions:AGENTS.md`, …).
+    /// Each block as it was said last, by its name: its text (`git_status:0`, `user_info`), or where only whether it
+    /// changed matters its hash (`instructions:AGENTS.md`, `open_files`).
     pub blocks: std::collections::BTreeMap<String, String>,
 }
 

@@ -5,3 +5,4 @@ pub mod codec;
 pub mod epoch;
 pub mod item;
 pub mod mirror;
+pub mod view;

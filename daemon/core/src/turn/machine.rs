@@ -1,1 +1,177 @@
-//! To be filled.
+//! The machine of one session: at most one turn runs, others wait.
+
+use super::effect::Effect;
+use super::input::{Input, InputBody, Prompt};
+use super::load::Loaded;
+use super::state::{Given, Phase, Turn};
+pub use super::state::{Counters, Settings};
+use crate::context::view::View;
+use crate::event::{Event, EventBody};
+use crate::id::{CallId, ItemNo, Revision, StepNo, TurnNo};
+use crate::permission::policy::{Grant, Mode};
+use crate::time::Timestamp;
+use crate::tool::outcome::Todo;
+use crate::transcript::batch::{Batch, SessionState};
+use crate::transcript::item::{Item, ItemBody, Notice, NoticeCause};
+use std::collections::VecDeque;
+
+/// Prompts that may wait behind a running turn; more are refused by the session's service.
+pub const MAX_QUEUED: usize = 32;
+
+/// See the module's head. [`Machine::step`] is the only way to move it.
+#[derive(Debug)]
+pub struct Machine {
+    pub(super) settings: Settings,
+    pub(super) counters: Counters,
+    pub(super) view: View,
+    pub(super) turn: Option<Turn>,
+    pub(super) queue: VecDeque<(TurnNo, Prompt)>,
+    pub(super) todos: Vec<Todo>,
+    pub(super) grants: Vec<Grant>,
+    /// Calls whose outcome is unknown.
+    pub(super) unsettled: Vec<CallId>,
+    pub(super) revision: Revision,
+    pub(super) titled: bool,
+    /// What the next commit will hold.
+    pub(super) held: Batch,
+    pub(super) effects: Vec<Effect>,
+    pub(super) now: Timestamp,
+    pub(super) timer: u64,
+    /// A commit failed: the store is behind this machine, which must be loaded anew.
+    broken: bool,
+}
+
+impl Machine {
+    /// Takes a session up as it was stored. A turn that was cut must have been settled before, see
+    /// [`recover`](super::recover).
+    pub fn load(loaded: Loaded, settings: Settings) -> Self {
+        let unsettled = loaded.operations.iter().map(|operation| operation.call).collect();
+        Self {
+            counters: loaded.counters,
+            todos: loaded.todos.clone(),
+            grants: loaded.grants.clone(),
+            unsettled,
+            revision: loaded.revision,
+            titled: loaded.titled,
+            view: View::load(loaded.view, &settings.model),
+            settings,
+            turn: None,
+            queue: VecDeque::new(),
+            held: Batch::default(),
+            effects: Vec::new(),
+            now: Timestamp(0),
+            timer: 0,
+            broken: false,
+        }
+    }
+
+    /// Whether no turn runs.
+    pub fn is_idle(&self) -> bool {
+        self.turn.is_none()
+    }
+
+    /// The turn that runs.
+    pub fn running_turn(&self) -> Option<TurnNo> {
+        self.turn.as_ref().map(|turn| turn.no)
+    }
+
+    /// How many prompts wait.
+    pub fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether a commit failed, so that this machine must not be used any more.
+    pub fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// The permission mode from the next decision on.
+    pub fn set_mode(&mut self, mode: Mode) {
+        self.settings.mode = mode;
+    }
+
+    /// What to do about one thing that happened, in order.
+    pub fn step(&mut self, input: Input) -> Vec<Effect> {
+        self.now = input.at;
+        if !self.broken {
+            self.take(input.body);
+        }
+        std::mem::take(&mut self.effects)
+    }
+
+    fn take(&mut self, body: InputBody) {
+        match body {
+            InputBody::Prompt(prompt) => self.prompt(prompt),
+            InputBody::Steer(text) => self.steer(text),
+            InputBody::Cancel => self.cancel(),
+            InputBody::Answer { ask, choice, advice } => self.answered(Given { ask, choice, advice }),
+            InputBody::Environment(environment) => self.collected(*environment),
+            InputBody::CommitFailed(_) => self.give_up(),
+            InputBody::Model { request, event } => self.model_event(request, event),
+            InputBody::ModelFailed { request, error } => self.model_failed(request, &error),
+            InputBody::Prepared { call, result } => self.prepared(call, result),
+            InputBody::ToolProcess { call, process } => self.process_known(call, process),
+            InputBody::ToolFinished { call, outcome, revision } => {
+                self.see_revision(revision);
+                self.tool_finished(call, outcome);
+            }
+            InputBody::ResultLoaded { call, result } => self.result_loaded(call, result),
+            InputBody::Timer(id) => self.timer(id),
+        }
+    }
+
+    /// The store is behind: nothing that was decided since may be relied on. What runs is ended.
+    fn give_up(&mut self) {
+        self.broken = true;
+        self.effects.clear();
+        self.queue.clear();
+        match self.turn.take().map(|turn| turn.phase) {
+            Some(Phase::Calling(answer)) => self.effects.push(Effect::StopModel(answer.request)),
+            Some(Phase::Calls(slots)) => {
+                let running = slots.iter().filter(|slot| matches!(slot.state, super::state::SlotState::Running));
+                self.effects.extend(running.map(|slot| Effect::StopTool(slot.id)));
+            }
+            Some(Phase::Collecting | Phase::Backoff { .. }) | None => {}
+        }
+    }
+
+    pub(super) fn see_revision(&mut self, revision: Revision) {
+        if revision > self.revision {
+            self.revision = revision;
+            self.held.revision = Some(revision);
+        }
+    }
+
+    /// Appends an item to the next commit, with the event that shows it to clients.
+    pub(super) fn add_item(&mut self, body: ItemBody) -> ItemNo {
+        let (turn, step) = self.turn.as_ref().map_or((self.counters.turn, StepNo(0)), |turn| (turn.no, turn.step));
+        self.counters.item = self.counters.item.next();
+        let no = self.counters.item;
+        let item = Item { no, turn, step, at: self.now, body };
+        self.view.add(item.clone());
+        self.held.items.push(item);
+        self.add_event(EventBody::ItemAdded { item: no });
+        no
+    }
+
+    pub(super) fn add_notice(&mut self, cause: NoticeCause, text: impl Into<String>) {
+        self.add_item(ItemBody::Notice(Notice { cause, text: text.into() }));
+    }
+
+    pub(super) fn add_event(&mut self, body: EventBody) {
+        self.counters.seq = self.counters.seq.next();
+        self.held.events.push(Event { seq: self.counters.seq, at: self.now, body });
+    }
+
+    pub(super) fn set_state(&mut self, state: SessionState) {
+        self.held.state = Some(state);
+    }
+
+    /// Commits what is held, if anything is.
+    pub(super) fn commit(&mut self) {
+        let batch = std::mem::take(&mut self.held);
+        if batch != Batch::default() {
+            self.effects.push(Effect::Commit(Box::new(batch)));
+        }
+    }
+}

@@ -2,4 +2,10 @@
 
 pub mod effect;
 pub mod input;
+pub mod load;
 pub mod machine;
+mod phase;
+pub mod recover;
+mod state;
+#[cfg(test)]
+mod tests;

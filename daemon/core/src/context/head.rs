@@ -1,0 +1,50 @@
+//! Layers 1 to 4: what an epoch begins with and keeps.
+
+use super::{changes, dynamic, instructions, project_layout};
+use crate::model::request::{Message, ToolDef};
+use crate::prompt;
+use crate::tool::spec::SPECS;
+use crate::transcript::epoch::Stated;
+use crate::workspace::Environment;
+
+/// Instruction files may fill one part in this many of the model's window; what is beyond is named with its call.
+const INSTRUCTIONS_SHARE: u64 = 20;
+
+/// The head of an epoch, before any wire.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Head {
+    /// Layer 1.
+    pub tools: Vec<ToolDef>,
+    /// Layer 2, then layer 3.
+    pub system: Vec<String>,
+    /// Layer 4: the project's instructions, when there are any.
+    pub preamble: Option<Message>,
+    /// What this says, so that a change is told.
+    pub stated: Stated,
+}
+
+/// The head that these surroundings give for a model with this window.
+pub fn head(environment: &Environment, window: u64) -> Head {
+    Head {
+        tools: tools(),
+        system: vec![prompt::lean_system(None), dynamic::render(environment, None, project_layout::DEFAULT_BUDGET)],
+        preamble: instructions::render(&environment.instructions, instructions_budget(window)).map(Message::User),
+        stated: changes::stated_by_head(environment),
+    }
+}
+
+/// Tokens that instruction files may take.
+pub(super) fn instructions_budget(window: u64) -> u64 {
+    window / INSTRUCTIONS_SHARE
+}
+
+fn tools() -> Vec<ToolDef> {
+    SPECS
+        .iter()
+        .map(|spec| ToolDef {
+            name: spec.name.to_owned(),
+            description: spec.lean.trim_end().to_owned(),
+            schema: spec.schema.trim_end().to_owned(),
+        })
+        .collect()
+}

@@ -1,0 +1,204 @@
+//! The view of one session: the epoch's head, every message that was sent, and what is to be sent next.
+
+use super::head::Head;
+use super::marks::marks;
+use crate::id::{CallId, EpochNo, ItemNo, RequestNo, StepNo, TurnNo};
+use crate::model::catalog::ModelProfile;
+use crate::model::codec;
+use crate::model::request::{Api, Params};
+use crate::time::Timestamp;
+use crate::transcript::batch::StoredProjection;
+use crate::transcript::epoch::{Epoch, EpochCause, Hash, RequestRow, Segment, Stated, chain};
+use crate::transcript::item::Item;
+use crate::transcript::view::messages;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A view as it is read from the store.
+#[derive(Debug, Clone, Default)]
+pub struct StoredView {
+    /// The newest epoch.
+    pub epoch: Option<Epoch>,
+    /// Every message that was sent in that epoch after its preamble, in order.
+    pub sent: Vec<Segment>,
+    /// The newest request of that epoch.
+    pub last_request: Option<RequestRow>,
+    /// Items after the last one of that request's view; all of the session's when there is no epoch.
+    pub unsent: Vec<Item>,
+    /// Items of the view that were sent; read only when the model or its wire changed.
+    pub rerender: Vec<Item>,
+    /// Projections of the results in `unsent` and `rerender`.
+    pub projections: BTreeMap<CallId, StoredProjection>,
+}
+
+/// See the module's head. Inside an epoch it only grows at its end.
+#[derive(Debug)]
+pub struct View {
+    epoch: Option<Epoch>,
+    /// The preamble, then everything that was sent in this epoch.
+    messages: Vec<Segment>,
+    /// The last item among them.
+    last_item: ItemNo,
+    /// Items since the last request.
+    unsent: Vec<Item>,
+    /// All items of the view, kept only until an epoch on another wire has been opened from them.
+    rerender: Vec<Item>,
+    projections: BTreeMap<CallId, StoredProjection>,
+    /// Position of the message that the last request marked.
+    last_mark: Option<u32>,
+    marks: Vec<u32>,
+    stated: Stated,
+    /// Bytes of the body so far, for the estimate, and what the provider last said of them.
+    anchor: Option<(u64, u64)>,
+    bytes: u64,
+}
+
+impl View {
+    /// The view as it was when it was last stored.
+    pub fn load(loaded: StoredView, model: &ModelProfile) -> Self {
+        let mut messages = loaded.epoch.iter().flat_map(|epoch| epoch.preamble.clone()).collect::<Vec<_>>();
+        messages.extend(loaded.sent);
+        let last_item = loaded.last_request.as_ref().map(|row| row.last_item).unwrap_or_default();
+        let (last_mark, stated) = match &loaded.last_request {
+            Some(row) => (row.marks.last().copied(), row.stated.clone()),
+            None => (None, loaded.epoch.as_ref().map(|epoch| epoch.stated.clone()).unwrap_or_default()),
+        };
+        let mut view = Self {
+            epoch: loaded.epoch,
+            messages,
+            last_item,
+            unsent: loaded.unsent,
+            rerender: loaded.rerender,
+            projections: loaded.projections,
+            last_mark,
+            marks: last_mark.into_iter().collect(),
+            stated,
+            anchor: None,
+            bytes: 0,
+        };
+        view.bytes = view.body(model).len() as u64;
+        view
+    }
+
+    /// Why a new epoch must open before the next request; none while the present one goes on.
+    pub fn epoch_due(&self, model: &ModelProfile) -> Option<EpochCause> {
+        match &self.epoch {
+            None => Some(EpochCause::SessionStart),
+            Some(epoch) if epoch.api != model.api || epoch.model != model.name => Some(EpochCause::ModelChanged),
+            Some(_) => None,
+        }
+    }
+
+    /// Opens an epoch with this head. Everything that the view holds is rendered anew behind it.
+    pub fn open_epoch(&mut self, no: EpochNo, cause: EpochCause, at: Timestamp, model: &ModelProfile, head: Head) -> Epoch {
+        let api = model.api;
+        let segments = |texts: Vec<String>| texts.into_iter().map(Segment::new).collect::<Vec<_>>();
+        let epoch = Epoch {
+            no,
+            cause,
+            at,
+            api,
+            model: model.name.clone(),
+            tools: head.tools.iter().map(|tool| Segment::new(codec::encode_tool(api, tool))).collect(),
+            system: segments(codec::encode_system(api, &head.system)),
+            preamble: segments(head.preamble.iter().flat_map(|message| codec::encode_message(api, message)).collect()),
+            stated: head.stated.clone(),
+            first_item: ItemNo(1),
+        };
+        let mut items = std::mem::take(&mut self.rerender);
+        items.append(&mut self.unsent);
+        self.unsent = items;
+        self.messages = epoch.preamble.clone();
+        self.last_mark = None;
+        self.marks.clear();
+        self.stated = head.stated;
+        self.anchor = None;
+        self.bytes = 0;
+        self.epoch = Some(epoch.clone());
+        epoch
+    }
+
+    /// What the view has said so far.
+    pub fn stated(&self) -> &Stated {
+        &self.stated
+    }
+
+    /// Takes over what the next request will have said.
+    pub fn state(&mut self, stated: Stated) {
+        self.stated = stated;
+    }
+
+    /// An item was appended to the transcript.
+    pub fn add(&mut self, item: Item) {
+        self.unsent.push(item);
+    }
+
+    /// A result's projection was decided.
+    pub fn show(&mut self, projection: StoredProjection) {
+        self.projections.insert(projection.call, projection);
+    }
+
+    /// The provider counted this many tokens in the last request and its answer.
+    pub fn anchor(&mut self, tokens: u64) {
+        self.anchor = Some((tokens, self.bytes));
+    }
+
+    /// Estimated tokens of the request that was assembled last.
+    pub fn tokens(&self) -> u64 {
+        let estimate = |bytes: u64| bytes.div_ceil(4);
+        match self.anchor {
+            Some((tokens, bytes)) => tokens.saturating_add(estimate(self.bytes.saturating_sub(bytes))),
+            None => estimate(self.bytes),
+        }
+    }
+
+    /// The next request: everything sent before, byte for byte, and what the transcript has gained since.
+    pub fn assemble(&mut self, no: RequestNo, turn: TurnNo, step: StepNo, at: Timestamp, model: &ModelProfile) -> (RequestRow, Vec<u8>) {
+        let api = model.api;
+        self.last_item = self.unsent.last().map_or(self.last_item, |item| item.no);
+        let tail: Vec<Segment> = messages(&self.unsent, &self.projections)
+            .iter()
+            .flat_map(|message| codec::encode_message(api, message))
+            .map(Segment::new)
+            .collect();
+        self.unsent.clear();
+        self.projections.clear();
+        self.messages.extend(tail.iter().cloned());
+        self.marks = marks(self.last_mark, self.messages.len());
+        self.last_mark = self.marks.last().copied();
+        let body = self.body(model);
+        self.bytes = body.len() as u64;
+        let row = RequestRow {
+            no,
+            epoch: self.epoch.as_ref().map(|epoch| epoch.no).unwrap_or_default(),
+            turn,
+            step,
+            at,
+            last_item: self.last_item,
+            params: params(model),
+            tail,
+            marks: self.marks.clone(),
+            hash: self.hash(api, &params(model)),
+            bytes: self.bytes,
+            stated: self.stated.clone(),
+        };
+        (row, body)
+    }
+
+    /// The body of the request that was assembled last.
+    pub fn body(&self, model: &ModelProfile) -> Vec<u8> {
+        let texts = |segments: &[Segment]| segments.iter().map(|segment| Arc::clone(&segment.text)).collect::<Vec<_>>();
+        let Some(epoch) = &self.epoch else { return Vec::new() };
+        codec::body(epoch.api, &params(model), &texts(&epoch.tools), &texts(&epoch.system), &texts(&self.messages), &self.marks)
+    }
+
+    fn hash(&self, api: Api, params: &Params) -> Hash {
+        let first = *blake3::hash(codec::params_text(api, params).as_bytes()).as_bytes();
+        let head = self.epoch.iter().flat_map(|epoch| epoch.tools.iter().chain(&epoch.system));
+        head.chain(&self.messages).fold(first, |hash, segment| chain(&hash, &segment.hash))
+    }
+}
+
+fn params(model: &ModelProfile) -> Params {
+    Params { model: model.name.clone(), max_output: model.max_output, temperature: model.temperature }
+}

@@ -1,0 +1,39 @@
+//! A session as it is read from the store, to be gone on with.
+
+use super::state::Counters;
+use crate::context::view::StoredView;
+use crate::event::Ask;
+use crate::id::{CallId, Revision, StepNo, TurnNo};
+use crate::ledger::Operation;
+use crate::permission::policy::Grant;
+use crate::tool::outcome::Todo;
+use crate::transcript::batch::SessionState;
+
+/// See the module's head.
+#[derive(Debug, Clone, Default)]
+pub struct Loaded {
+    /// Numbers given out last.
+    pub counters: Counters,
+    /// What the session was doing when it was last written.
+    pub state: Option<SessionState>,
+    /// What was sent, and what was not yet.
+    pub view: StoredView,
+    /// Whether the end of the view's last request is recorded.
+    pub last_request_ended: bool,
+    /// Operations that are not settled.
+    pub operations: Vec<Operation>,
+    /// Questions that are open.
+    pub asks: Vec<Ask>,
+    /// Grants of this session, from its answered questions.
+    pub grants: Vec<Grant>,
+    /// The todo list.
+    pub todos: Vec<Todo>,
+    /// Calls of the last turn that have no result: id, tool, step.
+    pub open_calls: Vec<(CallId, String, StepNo)>,
+    /// The turn that ran when the session was last written.
+    pub running_turn: Option<TurnNo>,
+    /// The project's revision.
+    pub revision: Revision,
+    /// Whether the session has a title.
+    pub titled: bool,
+}

@@ -1,0 +1,309 @@
+//! The calls of a step: which may begin, what is asked, what runs.
+
+use super::super::effect::Effect;
+use super::super::machine::Machine;
+use super::super::state::{Given, Phase, Slot, SlotState};
+use crate::event::{Ask, AskChoice, AskResolution, EventBody};
+use crate::id::CallId;
+use crate::ledger::{OpState, Operation, ProcessMark};
+use crate::permission::policy::{Decision, Grant, decide};
+use crate::tool::{args, name};
+use crate::tool::call::{Call, Prepared};
+use crate::tool::outcome::{Body, Outcome, Status};
+use crate::tool::spec::{Class, Kind};
+use crate::transcript::batch::SessionState;
+
+/// Calls of one step that may run at a time.
+const MAX_PARALLEL: usize = 8;
+
+impl Machine {
+    /// Takes the calls of a finished answer. Their items are held until the first of them are prepared, so that items
+    /// and operation records are one commit when nothing asks.
+    pub(in crate::turn) fn start_calls(&mut self, slots: Vec<Slot>) {
+        if let Some(turn) = &mut self.turn {
+            turn.phase = Phase::Calls(slots);
+        }
+        self.advance();
+    }
+
+    fn slots(&mut self) -> Option<&mut Vec<Slot>> {
+        match self.turn.as_mut().map(|turn| &mut turn.phase) {
+            Some(Phase::Calls(slots)) => Some(slots),
+            _ => None,
+        }
+    }
+
+    pub(in crate::turn) fn slot(&mut self, id: CallId) -> Option<&mut Slot> {
+        self.slots()?.iter_mut().find(|slot| slot.id == id)
+    }
+
+    /// Begins what may begin, then commits and runs what is ready, then ends the step when nothing is left.
+    pub(in crate::turn) fn advance(&mut self) {
+        while let Some(id) = self.next_to_begin() {
+            self.begin_call(id);
+        }
+        let Some(slots) = self.slots() else { return };
+        if slots.iter().any(|slot| matches!(slot.state, SlotState::Preparing)) {
+            return;
+        }
+        if slots.iter().all(Slot::is_done) {
+            self.step_over();
+            return;
+        }
+        self.run_ready();
+        self.commit_waiting();
+    }
+
+    /// The first call that waits and may begin: one that only reads, when everything before it that does not is done;
+    /// any other, when everything before it is done.
+    fn next_to_begin(&mut self) -> Option<CallId> {
+        let slots = self.slots()?;
+        let active = slots.iter().filter(|slot| !matches!(slot.state, SlotState::Waiting | SlotState::Done)).count();
+        let mut all_done = true;
+        for slot in slots.iter() {
+            if matches!(slot.state, SlotState::Waiting) && (all_done || slot.only_reads()) {
+                return (active < MAX_PARALLEL).then_some(slot.id);
+            }
+            if !slot.is_done() {
+                if !slot.only_reads() {
+                    return None;
+                }
+                all_done = false;
+            }
+        }
+        None
+    }
+
+    fn begin_call(&mut self, id: CallId) {
+        let Some(slot) = self.slot(id) else { return };
+        let Some(spec) = slot.spec else {
+            let text = unknown_tool(&slot.tool);
+            self.settle(id, Outcome::failed(text));
+            return;
+        };
+        let args = match args::parse(&slot.arguments, spec.schema) {
+            Ok(args) => args,
+            Err(error) => {
+                self.settle(id, Outcome::failed(format!("{} was not called: {error}", spec.name)));
+                return;
+            }
+        };
+        let cursor = args.get("cursor").and_then(serde_json::Value::as_str).map(str::to_owned);
+        let call = Call { id, tool: spec.name.to_owned(), args };
+        slot.call = Some(call.clone());
+        if let Some(cursor) = cursor {
+            slot.state = SlotState::Loading;
+            self.load_cursor(id, &cursor);
+        } else if spec.kind == Kind::Host {
+            slot.state = SlotState::Running;
+            self.run_host(&call);
+        } else {
+            slot.state = SlotState::Preparing;
+            self.effects.push(Effect::Prepare(call));
+        }
+    }
+
+    pub(in crate::turn) fn prepared(&mut self, id: CallId, result: Result<Prepared, String>) {
+        let (mode, grants) = (self.settings.mode, self.grants.clone());
+        let Some(slot) = self.slot(id) else { return };
+        if !matches!(slot.state, SlotState::Preparing) {
+            return;
+        }
+        let (Some(spec), Ok(prepared)) = (slot.spec, &result) else {
+            let text = result.err().unwrap_or_default();
+            self.settle(id, Outcome::failed(text));
+            self.advance();
+            return;
+        };
+        match decide(mode, spec, prepared, &grants) {
+            Decision::Allow => slot.state = SlotState::Ready(prepared.clone()),
+            Decision::Deny(reason) => {
+                self.record(id, prepared, OpState::Denied);
+                let text = format!("Not run: {reason}. Take another way.");
+                self.settle(id, Outcome { status: Status::Denied, body: Body::Text(text) });
+            }
+            Decision::Ask { reason, options } => {
+                self.counters.ask = self.counters.ask.next();
+                let ask = self.counters.ask;
+                let tool = spec.name.to_owned();
+                let Some(slot) = self.slot(id) else { return };
+                slot.state = SlotState::Asking(ask, prepared.clone());
+                let turn = self.turn.as_ref().map(|turn| turn.no).unwrap_or_default();
+                self.held.asks.push(Ask {
+                    id: ask,
+                    call: id,
+                    turn,
+                    at: self.now,
+                    tool,
+                    title: prepared.title.clone(),
+                    command: prepared.command.clone(),
+                    paths: prepared.targets.iter().map(|target| target.path.clone()).collect(),
+                    reason,
+                    options,
+                    resolution: None,
+                });
+                self.record(id, prepared, OpState::Proposed);
+                self.add_event(EventBody::PermissionAsked { ask, call: id });
+                self.set_state(SessionState::Waiting);
+            }
+        }
+        self.advance();
+    }
+
+    pub(in crate::turn) fn answered(&mut self, given: Given) {
+        let open = self.slots().and_then(|slots| {
+            slots.iter().find_map(|slot| match &slot.state {
+                SlotState::Asking(ask, prepared) if *ask == given.ask => Some((slot.id, prepared.clone())),
+                _ => None,
+            })
+        });
+        let Some((id, prepared)) = open else {
+            self.effects.push(Effect::AnswerTaken { ask: given.ask, taken: false });
+            return;
+        };
+        let before = self.effects.len();
+        self.resolve_ask(
+            id,
+            given.ask,
+            &prepared,
+            AskResolution::Answered { choice: given.choice, advice: given.advice.clone() },
+        );
+        match given.choice {
+            AskChoice::AllowOnce | AskChoice::AllowSession => {
+                if let (AskChoice::AllowSession, Some(slot)) = (given.choice, self.slot(id)) {
+                    let grant = Grant::of(&slot.tool, &prepared);
+                    self.grants.push(grant);
+                }
+                if let Some(slot) = self.slot(id) {
+                    slot.state = SlotState::Ready(prepared);
+                }
+            }
+            AskChoice::Reject => {
+                self.record(id, &prepared, OpState::Denied);
+                let text = match given.advice.filter(|advice| !advice.trim().is_empty()) {
+                    Some(advice) => format!("Not run: the user refused this call and says: {advice}"),
+                    None => "Not run: the user refused this call. Do not repeat it; take another way or ask.".to_owned(),
+                };
+                self.settle(id, Outcome { status: Status::Denied, body: Body::Text(text) });
+            }
+        }
+        if !self.any_asking() {
+            self.set_state(SessionState::Running);
+        }
+        self.advance();
+        // The client hears that its answer counts once it is stored, and before the tool has run.
+        let after = self.effects.iter().skip(before).position(|effect| matches!(effect, Effect::Commit(_)));
+        let at = after.map_or(self.effects.len(), |at| before + at + 1);
+        self.effects.insert(at, Effect::AnswerTaken { ask: given.ask, taken: true });
+    }
+
+    fn any_asking(&mut self) -> bool {
+        self.slots().is_some_and(|slots| slots.iter().any(|slot| matches!(slot.state, SlotState::Asking(..))))
+    }
+
+    pub(in crate::turn) fn resolve_ask(&mut self, id: CallId, ask: crate::id::AskId, prepared: &Prepared, resolution: AskResolution) {
+        let tool = self.slot(id).map(|slot| slot.tool.clone()).unwrap_or_default();
+        let turn = self.turn.as_ref().map(|turn| turn.no).unwrap_or_default();
+        self.held.asks.push(Ask {
+            id: ask,
+            call: id,
+            turn,
+            at: self.now,
+            tool,
+            title: prepared.title.clone(),
+            command: prepared.command.clone(),
+            paths: prepared.targets.iter().map(|target| target.path.clone()).collect(),
+            reason: String::new(),
+            options: Vec::new(),
+            resolution: Some(resolution),
+        });
+        self.add_event(EventBody::PermissionResolved { ask, call: id });
+    }
+
+    /// Writes down where an operation stands; calls that only look have no record.
+    pub(in crate::turn) fn record(&mut self, id: CallId, prepared: &Prepared, state: OpState) {
+        let turn = self.turn.as_ref().map(|turn| turn.no).unwrap_or_default();
+        let (now, revision) = (self.now, self.revision);
+        let Some(slot) = self.slot(id) else { return };
+        let Some(spec) = slot.spec else { return };
+        if spec.class == Class::Read {
+            return;
+        }
+        let operation = Operation {
+            call: id,
+            turn,
+            tool: slot.tool.clone(),
+            class: spec.class.word().to_owned(),
+            target: prepared.targets.first().map(|target| target.path.clone()).unwrap_or_default(),
+            command: prepared.command.clone(),
+            state,
+            at: now,
+            revision,
+            hash_before: None,
+            hash_after: None,
+            process: None,
+        };
+        slot.operation = Some(operation.clone());
+        self.hold_operation(operation);
+    }
+
+    /// The last state within one commit is the one that is written.
+    pub(in crate::turn) fn hold_operation(&mut self, operation: Operation) {
+        self.held.operations.retain(|held| held.call != operation.call);
+        self.held.operations.push(operation);
+    }
+
+    pub(in crate::turn) fn process_known(&mut self, id: CallId, process: ProcessMark) {
+        let now = self.now;
+        let Some(slot) = self.slot(id) else { return };
+        if !matches!(slot.state, SlotState::Running) {
+            return;
+        }
+        let Some(operation) = &mut slot.operation else { return };
+        operation.process = Some(process);
+        operation.at = now;
+        let operation = operation.clone();
+        self.hold_operation(operation);
+        self.commit();
+    }
+
+    /// Records, commits and starts everything that was allowed. No effect before its record.
+    fn run_ready(&mut self) {
+        let Some(slots) = self.slots() else { return };
+        let mut starting = Vec::new();
+        for slot in slots {
+            if let SlotState::Ready(prepared) = &slot.state
+                && let Some(call) = &slot.call
+            {
+                starting.push((call.clone(), prepared.clone()));
+                slot.state = SlotState::Running;
+            }
+        }
+        if starting.is_empty() {
+            return;
+        }
+        for (call, prepared) in &starting {
+            self.record(call.id, prepared, OpState::Running);
+            self.add_event(EventBody::ToolStarted { call: call.id, title: prepared.title.clone() });
+        }
+        self.commit();
+        self.effects.extend(starting.into_iter().map(|(call, prepared)| Effect::Run { call, prepared }));
+    }
+
+    /// Commits what was decided although something still runs or is asked: nothing that happened waits for it.
+    fn commit_waiting(&mut self) {
+        self.commit();
+    }
+}
+
+fn unknown_tool(tool: &str) -> String {
+    if tool.trim().is_empty() {
+        return "The call names no tool.".to_owned();
+    }
+    let near = name::close_names(tool);
+    if near.is_empty() {
+        format!("There is no tool `{tool}`.")
+    } else {
+        format!("There is no tool `{tool}`; near it: {}.", near.join(", "))
+    }
+}

@@ -1,0 +1,10 @@
+//! The phases of a turn: its begin, the model's answer, the calls, the end. Each is a set of transitions of the
+//! machine.
+
+mod answer;
+mod begin;
+mod calls;
+mod end;
+mod host;
+mod outcome;
+mod request;

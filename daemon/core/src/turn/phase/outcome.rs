@@ -1,0 +1,150 @@
+//! What came out of a call, and what follows when the last one of a step is done.
+
+use super::super::machine::Machine;
+use super::super::state::{Phase, SlotState};
+use crate::event::TurnEnd;
+use crate::id::{CallId, EvidenceId};
+use crate::ledger::OpState;
+use crate::tool::call::Prepared;
+use crate::tool::outcome::{Body, Outcome, Status};
+use crate::tool::projection::{Budget, Projection, ProjectionInput, project};
+use crate::transcript::batch::StoredProjection;
+use crate::transcript::item::{ItemBody, NoticeCause, ToolResult};
+
+/// The same call failing the same way this often in a row ends the turn.
+const MAX_SAME_FAILURES: u32 = 3;
+
+impl Machine {
+    pub(in crate::turn) fn tool_finished(&mut self, id: CallId, outcome: Outcome) {
+        let Some(slot) = self.slot(id) else { return };
+        if !matches!(slot.state, SlotState::Running) {
+            return;
+        }
+        self.settle(id, outcome);
+        self.advance();
+    }
+
+    /// Writes a call's result: item, projection, and the operation's end. The caller goes on with `advance`.
+    pub(in crate::turn) fn settle(&mut self, id: CallId, outcome: Outcome) {
+        let projection = self.project(id, &outcome, None);
+        self.store_result(id, outcome, projection);
+    }
+
+    /// Answers a continuation from the saved outcome of `of`, beginning at `entry`. What is saved for this call is the
+    /// page itself: the whole is kept once.
+    pub(in crate::turn) fn settle_page(&mut self, id: CallId, outcome: Outcome, of: CallId, entry: u64) {
+        let projection = self.project(id, &outcome, Some((of, entry)));
+        let page = Outcome { status: outcome.status, body: Body::Text(projection.text.clone()) };
+        self.store_result(id, page, projection);
+    }
+
+    fn project(&mut self, id: CallId, outcome: &Outcome, page: Option<(CallId, u64)>) -> Projection {
+        let evidence = EvidenceId { call: id, revision: self.revision };
+        let tool = self.slot(id).map(|slot| slot.tool.clone()).unwrap_or_default();
+        project(&ProjectionInput {
+            call: id,
+            tool: &tool,
+            outcome,
+            evidence,
+            approximate: true,
+            budget: Budget::default(),
+            cursor: page.map(|(_, entry)| entry),
+            saved_path: None,
+            continuation_of: page.map(|(of, _)| of),
+        })
+    }
+
+    fn store_result(&mut self, id: CallId, outcome: Outcome, projection: Projection) {
+        let revision = self.revision;
+        let now = self.now;
+        let Some(slot) = self.slot(id) else { return };
+        slot.state = SlotState::Done;
+        let tool = slot.tool.clone();
+        let failure = outcome.status.is_error().then(|| format!("{tool}\n{}", slot.arguments));
+        if let Some(operation) = &mut slot.operation
+            && !operation.state.is_settled()
+        {
+            operation.state = settled(outcome.status);
+            operation.at = now;
+            let operation = operation.clone();
+            self.hold_operation(operation);
+        }
+        self.count_failure(failure);
+        let stored = StoredProjection {
+            call: id,
+            text: projection.text,
+            is_error: projection.is_error,
+            tokens: projection.tokens,
+            partial: projection.partial,
+        };
+        self.view.show(stored.clone());
+        self.held.projections.push(stored);
+        self.add_item(ItemBody::ToolResult(ToolResult { call: id, tool, outcome, revision, approximate: true }));
+    }
+
+    fn count_failure(&mut self, failure: Option<String>) {
+        let Some(turn) = &mut self.turn else { return };
+        turn.failing = match (failure, turn.failing.take()) {
+            (None, _) => None,
+            (Some(call), Some((before, times))) if before == call => Some((call, times + 1)),
+            (Some(call), _) => Some((call, 1)),
+        };
+    }
+
+    /// All calls of the step have their results: the next request, or the end.
+    pub(in crate::turn) fn step_over(&mut self) {
+        let Some(turn) = &mut self.turn else { return };
+        turn.phase = Phase::Calls(Vec::new());
+        if turn.cancelled {
+            self.interrupted();
+            return;
+        }
+        if let Some((call, times)) = &turn.failing
+            && *times >= MAX_SAME_FAILURES
+        {
+            let tool = call.lines().next().unwrap_or_default().to_owned();
+            let text = format!("The same call of {tool} failed {times} times in a row; the turn was ended.");
+            self.add_notice(NoticeCause::Limit, text.clone());
+            self.finish(TurnEnd::ModelError, Some(text));
+            return;
+        }
+        self.request();
+    }
+
+    /// Ends the calls of an interrupted turn: what has not begun gets its result at once, what runs is told to end.
+    pub(in crate::turn) fn cancel_calls(&mut self) {
+        let Some(Phase::Calls(slots)) = self.turn.as_ref().map(|turn| &turn.phase) else { return };
+        let mut running = Vec::new();
+        let mut ended: Vec<(CallId, Option<(crate::id::AskId, Prepared)>)> = Vec::new();
+        for slot in slots {
+            match &slot.state {
+                SlotState::Running => running.push(slot.id),
+                SlotState::Asking(ask, prepared) => ended.push((slot.id, Some((*ask, prepared.clone())))),
+                SlotState::Waiting | SlotState::Preparing | SlotState::Ready(_) | SlotState::Loading => {
+                    ended.push((slot.id, None));
+                }
+                SlotState::Done => {}
+            }
+        }
+        for (id, asked) in ended {
+            if let Some((ask, prepared)) = asked {
+                self.resolve_ask(id, ask, &prepared, crate::event::AskResolution::Void);
+                self.record(id, &prepared, OpState::Cancelled);
+            }
+            let text = "Not run: the user interrupted the turn before this call began.";
+            self.settle(id, Outcome { status: Status::Cancelled, body: Body::Text(text.to_owned()) });
+        }
+        self.effects.extend(running.into_iter().map(super::super::effect::Effect::StopTool));
+        self.advance();
+    }
+}
+
+fn settled(status: Status) -> OpState {
+    match status {
+        Status::Ok => OpState::Succeeded,
+        Status::Failed => OpState::Failed,
+        Status::Denied => OpState::Denied,
+        Status::Cancelled => OpState::Cancelled,
+        Status::Unknown => OpState::Unknown,
+    }
+}

@@ -1,0 +1,155 @@
+//! What a running turn remembers.
+
+use super::input::TimerId;
+use crate::event::AskChoice;
+use crate::id::{AskId, CallId, RequestNo, StepNo, TurnNo};
+use crate::ledger::Operation;
+use crate::model::event::BlockContent;
+use crate::model::usage::Usage;
+use crate::permission::policy::Mode;
+use crate::tool::call::{Call, Prepared};
+use crate::tool::spec::{Class, Spec};
+use std::collections::BTreeMap;
+
+/// The turn that runs.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) no: TurnNo,
+    pub(super) step: StepNo,
+    pub(super) text: String,
+    pub(super) key: Option<String>,
+    pub(super) phase: Phase,
+    pub(super) usage: Usage,
+    /// What was said while the turn ran, for its next step.
+    pub(super) steering: Vec<String>,
+    pub(super) cancelled: bool,
+    /// Attempts at the running request that failed.
+    pub(super) attempts: u32,
+    /// How often the model was asked to go on with an unfinished answer.
+    pub(super) continued: u32,
+    /// The last call that failed, as tool and arguments, with how often in a row it failed the same way.
+    pub(super) failing: Option<(String, u32)>,
+    /// Reported input, or an estimate, of the last request.
+    pub(super) context_tokens: u64,
+}
+
+/// What the turn waits for.
+#[derive(Debug)]
+pub(super) enum Phase {
+    /// For the environment.
+    Collecting,
+    /// For the model.
+    Calling(Answer),
+    /// To try the same request again.
+    Backoff {
+        /// The timer that ends it.
+        timer: TimerId,
+    },
+    /// For preparations, answers, tools.
+    Calls(Vec<Slot>),
+}
+
+/// An answer that is being received.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) request: RequestNo,
+    /// Complete blocks.
+    pub(super) done: BTreeMap<u32, BlockContent>,
+    /// Text so far of blocks that are not complete.
+    pub(super) partial: BTreeMap<u32, String>,
+    pub(super) usage: Option<Usage>,
+}
+
+impl Answer {
+    pub(super) fn new(request: RequestNo) -> Self {
+        Self { request, done: BTreeMap::new(), partial: BTreeMap::new(), usage: None }
+    }
+
+    /// Whether the user has seen any of it.
+    pub(super) fn has_content(&self) -> bool {
+        !self.partial.values().all(String::is_empty) || !self.done.is_empty()
+    }
+}
+
+/// One call of the step.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) id: CallId,
+    pub(super) tool: String,
+    pub(super) arguments: String,
+    pub(super) spec: Option<&'static Spec>,
+    pub(super) call: Option<Call>,
+    /// Its record in the ledger, once it has one.
+    pub(super) operation: Option<Operation>,
+    pub(super) state: SlotState,
+}
+
+impl Slot {
+    /// Whether it only looks, so that it may run beside others.
+    pub(super) fn only_reads(&self) -> bool {
+        self.spec.is_none_or(|spec| spec.class == Class::Read)
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.state, SlotState::Done)
+    }
+}
+
+/// Where a call stands.
+#[derive(Debug)]
+pub(super) enum SlotState {
+    /// It has not begun.
+    Waiting,
+    /// Its facts are being collected.
+    Preparing,
+    /// A client is being asked.
+    Asking(AskId, Prepared),
+    /// It was allowed and begins when its record is committed.
+    Ready(Prepared),
+    /// It runs.
+    Running,
+    /// The saved outcome that its cursor names is being loaded.
+    Loading,
+    /// Its result is in the transcript.
+    Done,
+}
+
+/// An answer to a question, as it came.
+#[derive(Debug, Clone)]
+pub(super) struct Given {
+    pub(super) ask: AskId,
+    pub(super) choice: AskChoice,
+    pub(super) advice: Option<String>,
+}
+
+/// Numbers that were given out last.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Last item.
+    pub item: crate::id::ItemNo,
+    /// Last durable event.
+    pub seq: crate::id::Seq,
+    /// Last turn.
+    pub turn: TurnNo,
+    /// Last call.
+    pub call: CallId,
+    /// Last question.
+    pub ask: AskId,
+    /// Last request.
+    pub request: RequestNo,
+    /// Last epoch.
+    pub epoch: crate::id::EpochNo,
+}
+
+/// What a session works with; changes are taken in between turns, the mode at once.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The model.
+    pub model: crate::model::catalog::ModelProfile,
+    /// The permission mode.
+    pub mode: Mode,
+    /// Model requests after which a turn ends.
+    pub max_steps: u64,
+    /// Absolute path of the session's folder in text form.
+    pub session_dir: String,
+}
