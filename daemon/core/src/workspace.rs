@@ -153,6 +153,9 @@ pub struct GitStatus {
     pub conflicted: Vec<String>,
     /// Subjects of the last commits, newest first, as `<abbreviated id> <subject>`.
     pub commits: Vec<String>,
+    /// Whether untracked files may be missing, because there were too many folders to look through.
+    #[serde(default)]
+    pub incomplete: bool,
     /// Milliseconds since this was read, when it is not from this moment.
     pub age_ms: Option<u64>,
 }

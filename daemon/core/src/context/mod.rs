@@ -1,8 +1,16 @@
 //! Context: what the model sees, assembled from values. Pure.
 
 pub mod changes;
+mod cut;
+pub mod dynamic;
+pub mod git_status;
 pub mod head;
+pub mod instructions;
 pub mod marks;
+pub mod open_files;
+pub mod project_layout;
+pub mod tokens;
+pub mod user_info;
 pub mod view;
 
 pub use changes::changes;
