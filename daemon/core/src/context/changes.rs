@@ -123,12 +123,20 @@ mod tests {
         let mut after = before.clone();
         after.user_info.date = "Monday, 2026-11-30".into();
         after.instructions[0].text = "Be long.".into();
-        after.editor = EditorState { files: vec![EditorFile { path: "a.rs".into(), open: true, ..EditorFile::default() }] };
+        after.editor =
+            EditorState { files: vec![EditorFile { path: "a.rs".into(), open: true, ..EditorFile::default() }] };
         let told = changes(&after, &first.stated, 10_000);
-        assert!(told.additional_data.starts_with("<user_info changed=\"true\">\nDate: Monday, 2026-11-30\n</user_info>\n\n<open_"));
+        assert!(
+            told.additional_data
+                .starts_with("<user_info changed=\"true\">\nDate: Monday, 2026-11-30\n</user_info>\n\n<open_")
+        );
         assert_eq!(told.reminders, vec![instructions::superseded(&after.instructions[0], 500)]);
         assert_eq!(changes(&after, &told.stated, 10_000).additional_data, "");
-        let gone = changes(&Environment { instructions: vec![], editor: EditorState::default(), ..after }, &told.stated, 10_000);
+        let gone = changes(
+            &Environment { instructions: vec![], editor: EditorState::default(), ..after },
+            &told.stated,
+            10_000,
+        );
         assert_eq!(gone.reminders, vec![instructions::removed("AGENTS.md")]);
         assert!(gone.additional_data.contains("none"), "{}", gone.additional_data);
     }

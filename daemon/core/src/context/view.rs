@@ -90,7 +90,14 @@ impl View {
     }
 
     /// Opens an epoch with this head. Everything that the view holds is rendered anew behind it.
-    pub fn open_epoch(&mut self, no: EpochNo, cause: EpochCause, at: Timestamp, model: &ModelProfile, head: Head) -> Epoch {
+    pub fn open_epoch(
+        &mut self,
+        no: EpochNo,
+        cause: EpochCause,
+        at: Timestamp,
+        model: &ModelProfile,
+        head: Head,
+    ) -> Epoch {
         let api = model.api;
         let segments = |texts: Vec<String>| texts.into_iter().map(Segment::new).collect::<Vec<_>>();
         let epoch = Epoch {
@@ -153,7 +160,14 @@ impl View {
     }
 
     /// The next request: everything sent before, byte for byte, and what the transcript has gained since.
-    pub fn assemble(&mut self, no: RequestNo, turn: TurnNo, step: StepNo, at: Timestamp, model: &ModelProfile) -> (RequestRow, Vec<u8>) {
+    pub fn assemble(
+        &mut self,
+        no: RequestNo,
+        turn: TurnNo,
+        step: StepNo,
+        at: Timestamp,
+        model: &ModelProfile,
+    ) -> (RequestRow, Vec<u8>) {
         let api = model.api;
         self.last_item = self.unsent.last().map_or(self.last_item, |item| item.no);
         let tail: Vec<Segment> = messages(&self.unsent, &self.projections)
@@ -189,7 +203,14 @@ impl View {
     pub fn body(&self, model: &ModelProfile) -> Vec<u8> {
         let texts = |segments: &[Segment]| segments.iter().map(|segment| Arc::clone(&segment.text)).collect::<Vec<_>>();
         let Some(epoch) = &self.epoch else { return Vec::new() };
-        codec::body(epoch.api, &params(model), &texts(&epoch.tools), &texts(&epoch.system), &texts(&self.messages), &self.marks)
+        codec::body(
+            epoch.api,
+            &params(model),
+            &texts(&epoch.tools),
+            &texts(&epoch.system),
+            &texts(&self.messages),
+            &self.marks,
+        )
     }
 
     fn hash(&self, api: Api, params: &Params) -> Hash {

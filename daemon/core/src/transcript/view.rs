@@ -9,7 +9,8 @@ use crate::model::request::{AssistantBlock, Message, ResultBlock};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the model is told of a call whose result is not in the transcript.
-pub const LOST_RESULT: &str = "The outcome of this call is unknown: it may or may not have taken effect. Check before repeating it.";
+pub const LOST_RESULT: &str =
+    "The outcome of this call is unknown: it may or may not have taken effect. Check before repeating it.";
 
 /// The messages of consecutive items. Each assistant message is followed at once by the results of all its calls, in
 /// call order, wherever among the items they stand; a call without a result gets one that says so. Notices are not
@@ -155,7 +156,11 @@ mod tests {
     #[test]
     fn results_follow_their_calls_in_call_order_wherever_they_stand() {
         let items = [
-            item(1, 0, ItemBody::User(UserMessage { text: "go".into(), additional_data: String::new(), steering: false })),
+            item(
+                1,
+                0,
+                ItemBody::User(UserMessage { text: "go".into(), additional_data: String::new(), steering: false }),
+            ),
             item(2, 1, ItemBody::Assistant(AssistantText { text: "reading".into(), cut: false })),
             item(3, 1, call(1, r#"{"target_file":"a"}"#)),
             item(4, 1, call(2, "{broken")),

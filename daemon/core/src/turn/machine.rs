@@ -3,8 +3,8 @@
 use super::effect::Effect;
 use super::input::{Input, InputBody, Prompt};
 use super::load::Loaded;
-use super::state::{Given, Phase, Turn};
 pub use super::state::{Counters, Settings};
+use super::state::{Given, Phase, Turn};
 use crate::context::view::View;
 use crate::event::{Event, EventBody};
 use crate::id::{CallId, ItemNo, Revision, StepNo, TurnNo};

@@ -77,7 +77,9 @@ impl Recovery<'_> {
                     OpState::Unknown
                 }
                 OpState::Proposed | OpState::Approved => OpState::Cancelled,
-                OpState::Denied | OpState::Succeeded | OpState::Failed | OpState::Cancelled | OpState::Unknown => continue,
+                OpState::Denied | OpState::Succeeded | OpState::Failed | OpState::Cancelled | OpState::Unknown => {
+                    continue;
+                }
             };
             let mut operation = operation.clone();
             operation.state = state;
@@ -107,7 +109,10 @@ impl Recovery<'_> {
                      Its processes were ended. Check before repeating it.",
                 )
             } else if reads {
-                (Status::Unknown, "Not observed: the daemon ended before the result was there. Call it again if it is still needed.")
+                (
+                    Status::Unknown,
+                    "Not observed: the daemon ended before the result was there. Call it again if it is still needed.",
+                )
             } else {
                 (Status::Cancelled, "Not run: the daemon ended before this call began.")
             };
@@ -131,7 +136,13 @@ impl Recovery<'_> {
                 partial: projection.partial,
             });
             let revision = self.loaded.revision;
-            self.item(ItemBody::ToolResult(ToolResult { call: *call, tool: tool.clone(), outcome, revision, approximate: true }));
+            self.item(ItemBody::ToolResult(ToolResult {
+                call: *call,
+                tool: tool.clone(),
+                outcome,
+                revision,
+                approximate: true,
+            }));
         }
     }
 

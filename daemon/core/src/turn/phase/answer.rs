@@ -159,7 +159,8 @@ impl Machine {
         turn.attempts += 1;
         let attempts = turn.attempts;
         let asked = error.retry_after_ms;
-        if error.class.is_retryable() && attempts < MAX_ATTEMPTS && asked.is_none_or(|ms| ms <= LONGEST_ASKED_PAUSE_MS) {
+        if error.class.is_retryable() && attempts < MAX_ATTEMPTS && asked.is_none_or(|ms| ms <= LONGEST_ASKED_PAUSE_MS)
+        {
             let own = FIRST_PAUSE_MS.saturating_mul(1 << (attempts - 1).min(16)).min(LONGEST_PAUSE_MS);
             self.pause(asked.unwrap_or(own), &error.message);
         } else {
@@ -180,7 +181,10 @@ impl Machine {
         self.keep_cut_text(answer);
         self.end_request(answer, Some(error.message.clone()));
         if error.class.is_retryable() && self.may_continue() {
-            self.add_notice(NoticeCause::Retry, format!("The answer was cut ({}); asking the model to go on.", error.message));
+            self.add_notice(
+                NoticeCause::Retry,
+                format!("The answer was cut ({}); asking the model to go on.", error.message),
+            );
             self.remind(MetaCause::ContinueCut, prompt::reminder_continue_cut());
             self.request();
         } else {

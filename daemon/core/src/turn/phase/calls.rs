@@ -7,10 +7,10 @@ use crate::event::{Ask, AskChoice, AskResolution, EventBody};
 use crate::id::CallId;
 use crate::ledger::{OpState, Operation, ProcessMark};
 use crate::permission::policy::{Decision, Grant, decide};
-use crate::tool::{args, name};
 use crate::tool::call::{Call, Prepared};
 use crate::tool::outcome::{Body, Outcome, Status};
 use crate::tool::spec::{Class, Kind};
+use crate::tool::{args, name};
 use crate::transcript::batch::SessionState;
 
 /// Calls of one step that may run at a time.
@@ -182,7 +182,9 @@ impl Machine {
                 self.record(id, &prepared, OpState::Denied);
                 let text = match given.advice.filter(|advice| !advice.trim().is_empty()) {
                     Some(advice) => format!("Not run: the user refused this call and says: {advice}"),
-                    None => "Not run: the user refused this call. Do not repeat it; take another way or ask.".to_owned(),
+                    None => {
+                        "Not run: the user refused this call. Do not repeat it; take another way or ask.".to_owned()
+                    }
                 };
                 self.settle(id, Outcome { status: Status::Denied, body: Body::Text(text) });
             }
@@ -201,7 +203,13 @@ impl Machine {
         self.slots().is_some_and(|slots| slots.iter().any(|slot| matches!(slot.state, SlotState::Asking(..))))
     }
 
-    pub(in crate::turn) fn resolve_ask(&mut self, id: CallId, ask: crate::id::AskId, prepared: &Prepared, resolution: AskResolution) {
+    pub(in crate::turn) fn resolve_ask(
+        &mut self,
+        id: CallId,
+        ask: crate::id::AskId,
+        prepared: &Prepared,
+        resolution: AskResolution,
+    ) {
         let tool = self.slot(id).map(|slot| slot.tool.clone()).unwrap_or_default();
         let turn = self.turn.as_ref().map(|turn| turn.no).unwrap_or_default();
         self.held.asks.push(Ask {

@@ -69,7 +69,10 @@ impl Machine {
     /// The last words of an interrupted turn: the user sees it, and the model will know.
     pub(in crate::turn) fn interrupted(&mut self) {
         self.add_notice(NoticeCause::Interrupted, "Interrupted by the user.");
-        self.remind(MetaCause::Interrupted, prompt::reminder_interrupted("What had finished by then stands above with its results."));
+        self.remind(
+            MetaCause::Interrupted,
+            prompt::reminder_interrupted("What had finished by then stands above with its results."),
+        );
         self.finish(TurnEnd::Cancelled, None);
     }
 }

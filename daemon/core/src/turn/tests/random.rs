@@ -1,0 +1,187 @@
+//! Random interleavings of everything that can happen.
+
+use super::super::input::InputBody;
+use super::world::{Pending, World, check_strict, open_end};
+use crate::event::AskChoice;
+use crate::id::Revision;
+use crate::model::error::{ErrorClass, ModelError};
+use crate::model::event::{BlockContent, ModelEvent, StopReason};
+use crate::model::request::Api;
+use crate::path::WorkspacePath;
+use crate::tool::call::{Prepared, Target, Zone};
+use crate::tool::outcome::{Body, Outcome, Status};
+use proptest::prelude::*;
+
+/// One random decision: what happens next, and how.
+#[derive(Debug, Clone, Copy)]
+struct Dice(u8, u8, u8);
+
+fn dice() -> impl Strategy<Value = Dice> {
+    (any::<u8>(), any::<u8>(), any::<u8>()).prop_map(|(a, b, c)| Dice(a, b, c))
+}
+
+fn prepared(dice: Dice, command: bool) -> Result<Prepared, String> {
+    let zone = match dice.1 % 8 {
+        0 => return Err("no such file".into()),
+        1 => Zone::Outside,
+        2 => Zone::Protected,
+        _ => Zone::Root(WorkspacePath::new(0, "a")),
+    };
+    let targets = vec![Target { path: "/w/a".into(), zone }];
+    Ok(Prepared { targets, command: command.then(|| "make".to_owned()), title: "do it".into() })
+}
+
+/// Lets one pending thing be answered.
+fn answer(world: &mut World, dice: Dice) {
+    let at = dice.1 as usize % world.pending.len();
+    let pending = world.pending.remove(at);
+    match pending {
+        Pending::Collect => {
+            if dice.2 % 5 == 0 {
+                world.environment.instructions[0].text.push('!');
+            }
+            let environment = Box::new(world.environment.clone());
+            world.input(InputBody::Environment(environment));
+        }
+        Pending::Prepare(call) => {
+            let result = prepared(dice, call.tool == "run_terminal_cmd");
+            world.input(InputBody::Prepared { call: call.id, result });
+        }
+        Pending::Run(call) => {
+            let stopped = world.stopping.contains(&call.id);
+            let status = match dice.2 % 4 {
+                _ if stopped => Status::Cancelled,
+                0 => Status::Failed,
+                _ => Status::Ok,
+            };
+            let outcome = Outcome { status, body: Body::Text(format!("result of {}", call.id)) };
+            world.input(InputBody::ToolFinished { call: call.id, outcome, revision: Revision(u64::from(dice.2)) });
+        }
+        Pending::Load(call) => world.input(InputBody::ResultLoaded { call, result: Err("no such call".into()) }),
+        Pending::Timer(id) => world.input(InputBody::Timer(id)),
+        Pending::Model(request, body) => model(world, dice, request, body),
+    }
+}
+
+fn model(world: &mut World, dice: Dice, request: crate::id::RequestNo, body: Vec<u8>) {
+    let event = |world: &mut World, event| world.input(InputBody::Model { request, event });
+    let fail = |class| InputBody::ModelFailed { request, error: ModelError::new(class, "it broke") };
+    let call = |name: &str, arguments: &str| BlockContent::Call {
+        provider_id: Some("call_0".into()),
+        name: name.into(),
+        arguments: arguments.into(),
+    };
+    match dice.1 % 10 {
+        0 => world.input(fail(ErrorClass::Connection)),
+        1 => world.input(fail(ErrorClass::Auth)),
+        2 => {
+            event(world, ModelEvent::TextDelta { block: 0, text: "half an ans".into() });
+            world.input(fail(ErrorClass::Connection));
+        }
+        3 => {
+            // The rest comes later, perhaps after an interrupt.
+            event(world, ModelEvent::TextDelta { block: 0, text: "slow ".into() });
+            world.pending.push(Pending::Model(request, body));
+        }
+        4 => event(world, ModelEvent::Finished(StopReason::EndTurn)),
+        5 | 6 => {
+            event(world, ModelEvent::BlockDone { block: 0, content: BlockContent::Text("done".into()) });
+            let stop = if dice.2 % 7 == 0 { StopReason::MaxTokens } else { StopReason::EndTurn };
+            event(world, ModelEvent::Finished(stop));
+        }
+        _ => {
+            event(world, ModelEvent::BlockDone { block: 0, content: BlockContent::Text("working".into()) });
+            for block in 1..=u32::from(dice.2 % 4) + 1 {
+                let content = match (u32::from(dice.2) + block) % 7 {
+                    0 => call("read_file", "{broken"),
+                    1 => call("no_such_tool", "{}"),
+                    2 | 3 => call("run_terminal_cmd", r#"{"command":"make"}"#),
+                    4 => call("todo_write", r#"{"merge":false,"todos":[{"id":"1","content":"x","status":"pending"}]}"#),
+                    5 => call("grep", r#"{"pattern":"x","cursor":"c1:5"}"#),
+                    _ => call("read_file", r#"{"target_file":"a"}"#),
+                };
+                event(world, ModelEvent::BlockDone { block, content });
+            }
+            event(world, ModelEvent::Finished(StopReason::ToolCalls));
+        }
+    }
+}
+
+fn act(world: &mut World, dice: Dice, crashes: bool) {
+    match dice.0 % 24 {
+        0 => world.prompt("do something"),
+        1 => world.input(InputBody::Steer("and this".into())),
+        2 if dice.1 % 3 == 0 => world.input(InputBody::Cancel),
+        3..=6 => {
+            if let Some(ask) = world.open_asks().first().copied() {
+                let choice = [AskChoice::AllowOnce, AskChoice::AllowSession, AskChoice::Reject][dice.1 as usize % 3];
+                world.input(InputBody::Answer { ask, choice, advice: None });
+            }
+        }
+        7 if crashes && dice.1 % 2 == 0 => world.crash(Api::OpenaiChat),
+        _ if !world.pending.is_empty() => answer(world, dice),
+        _ => {}
+    }
+}
+
+/// Nobody asks for anything any more: all that is pending is answered, well, until nothing is.
+fn run_down(world: &mut World) {
+    for round in 0..4_000 {
+        if let Some(ask) = world.open_asks().first().copied() {
+            world.input(InputBody::Answer { ask, choice: AskChoice::Reject, advice: None });
+        } else if !world.pending.is_empty() {
+            answer(world, Dice(0, if matches!(world.pending[0], Pending::Model(..)) { 5 } else { 3 }, 1));
+        } else {
+            assert!(world.machine.is_idle(), "nothing is pending and the turn has not ended");
+            return;
+        }
+        assert!(round < 3_999, "the turn does not end");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_interleaving_keeps_calls_and_results_paired_and_ends(rolls in proptest::collection::vec(dice(), 1..160), crashes: bool) {
+        let mut world = World::new(Api::OpenaiChat);
+        world.prompt("begin");
+        for roll in rolls {
+            act(&mut world, roll, crashes);
+        }
+        run_down(&mut world);
+        world.prompt("what happened?");
+        run_down(&mut world);
+        world.check_settled();
+        for body in &world.bodies {
+            check_strict(body);
+        }
+        for pair in world.bodies.windows(2) {
+            prop_assert!(pair[1].starts_with(open_end(&pair[0])), "each request is a prefix of the next");
+        }
+    }
+
+    #[test]
+    fn a_session_taken_up_again_sends_the_same_bytes(rolls in proptest::collection::vec(dice(), 1..120)) {
+        let mut world = World::new(Api::OpenaiChat);
+        world.prompt("begin");
+        for roll in rolls {
+            act(&mut world, roll, false);
+        }
+        run_down(&mut world);
+        let stored = world.stored.clone();
+        let next = |world: &mut World| {
+            world.environment = World::new(Api::OpenaiChat).environment;
+            world.pending.clear();
+            world.bodies.clear();
+            world.prompt("go on");
+            let environment = Box::new(world.environment.clone());
+            world.input(InputBody::Environment(environment));
+            world.bodies.clone()
+        };
+        let live = next(&mut world);
+        world.stored = stored;
+        world.crash(Api::OpenaiChat);
+        prop_assert_eq!(next(&mut world), live);
+    }
+}
