@@ -1,0 +1,4 @@
+//! Anthropic Messages.
+
+pub(super) mod decode;
+pub(super) mod encode;
