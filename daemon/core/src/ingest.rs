@@ -3,6 +3,8 @@
 //! What passes here is stored, sent and shown as the same string. The seam makes bytes into text, takes out what
 //! breaks stores and providers (NUL, terminal control), and is the place where secrets will be replaced.
 
+pub mod command;
+
 use std::borrow::Cow;
 
 /// Where a text comes from; each source has its own rule.
@@ -20,17 +22,16 @@ pub enum Source {
 
 /// Text as it may be stored and sent: UTF-8 without NUL; invalid bytes became U+FFFD.
 pub fn text(source: Source, bytes: &[u8]) -> String {
-    let lossy = String::from_utf8_lossy(bytes);
     match source {
-        Source::Command => strip_terminal(&lossy),
-        Source::User | Source::Model | Source::File => drop_nul(lossy),
+        Source::Command => clean_command(bytes),
+        Source::User | Source::Model | Source::File => drop_nul(String::from_utf8_lossy(bytes)),
     }
 }
 
 /// [`text`] for what already is a string, without a copy when nothing changes.
 pub fn string(source: Source, value: String) -> String {
     match source {
-        Source::Command => strip_terminal(&value),
+        Source::Command => clean_command(value.as_bytes()),
         Source::User | Source::Model | Source::File if value.contains('\0') => value.replace('\0', ""),
         Source::User | Source::Model | Source::File => value,
     }
@@ -40,67 +41,12 @@ fn drop_nul(value: Cow<'_, str>) -> String {
     if value.contains('\0') { value.replace('\0', "") } else { value.into_owned() }
 }
 
-/// Takes out escape sequences and control characters that a terminal would act on; keeps tab and line feed; a
-/// carriage return before a line feed is dropped, any other begins the line anew, as a terminal would show it.
-fn strip_terminal(value: &str) -> String {
-    let mut out = String::with_capacity(value.len());
-    let mut line_start = 0;
-    let mut chars = value.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\u{1b}' => skip_escape(&mut chars),
-            '\n' => {
-                out.push('\n');
-                line_start = out.len();
-            }
-            '\r' => match chars.peek() {
-                Some('\n') | None => {}
-                Some(_) => out.truncate(line_start),
-            },
-            '\t' => out.push('\t'),
-            c if c.is_control() => {}
-            c => out.push(c),
-        }
-    }
+fn clean_command(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    let mut cleaner = command::CommandCleaner::default();
+    cleaner.push(bytes, &mut out);
+    cleaner.finish(&mut out);
     out
-}
-
-/// Skips what follows an ESC: a CSI sequence, a string (OSC, DCS, …) up to BEL or ST, or one character.
-fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
-    match chars.next() {
-        Some('[') => {
-            while let Some(c) = chars.peek().copied() {
-                if !(' '..='~').contains(&c) {
-                    return;
-                }
-                chars.next();
-                if ('@'..='~').contains(&c) {
-                    return;
-                }
-            }
-        }
-        Some(']' | 'P' | 'X' | '^' | '_') => {
-            while let Some(c) = chars.peek().copied() {
-                if c == '\n' {
-                    return;
-                }
-                chars.next();
-                if c == '\u{7}' {
-                    return;
-                }
-                if c == '\u{1b}' {
-                    if chars.peek() == Some(&'\\') {
-                        chars.next();
-                    }
-                    return;
-                }
-            }
-        }
-        Some('(' | ')' | '*' | '+' | '#' | '%') => {
-            chars.next();
-        }
-        Some(_) | None => {}
-    }
 }
 
 #[cfg(test)]

@@ -235,8 +235,11 @@ pub struct CommandRun {
 pub struct Output {
     /// The beginning; everything when `omitted` is 0.
     pub head: String,
-    /// Bytes left out between `head` and `tail`.
+    /// Bytes left out between `head` and `tail`, as printed.
     pub omitted: u64,
+    /// Line feeds among them, so that the lines of `tail` have the numbers that they have in the log.
+    #[serde(default)]
+    pub omitted_lines: u64,
     /// The end; empty when `omitted` is 0.
     pub tail: String,
     /// Bytes in all, as printed.
