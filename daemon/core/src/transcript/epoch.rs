@@ -35,6 +35,14 @@ pub fn chain(before: &Hash, segment: &Hash) -> Hash {
     *hasher.finalize().as_bytes()
 }
 
+/// The hash of a whole request: a chain that begins with the stored form of the parameters and goes on over tools,
+/// system text and messages in order. What is stored in [`RequestRow::hash`], and what a replay compares.
+pub fn request_hash<'a>(params: &Params, segments: impl IntoIterator<Item = &'a Segment>) -> Hash {
+    // Parameters are plain values; a form that cannot be written would hash as empty on both sides.
+    let params = serde_json::to_vec(params).unwrap_or_default();
+    segments.into_iter().fold(*blake3::hash(&params).as_bytes(), |hash, segment| chain(&hash, &segment.hash))
+}
+
 /// Why an epoch began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
