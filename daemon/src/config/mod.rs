@@ -1,1 +1,18 @@
-//! To be filled.
+//! Where Plimsoll's files are and what the user configured. Files and environment in, plain values out; nothing here
+//! starts a program or speaks to a server. Used by `cli`, and by the session service at the start of sessions and turns.
+
+mod catalogue;
+pub mod env;
+mod error;
+mod folders;
+mod hosts;
+mod mode;
+mod nearest;
+mod raw;
+mod resolve;
+
+pub use error::{ConfigError, Place};
+pub use folders::{FolderError, Folders, private_append, private_file};
+pub use hosts::{HOSTS, Host};
+pub use mode::{PermissionMode, UnknownMode};
+pub use resolve::{Config, OFFLINE_MODEL, Overrides};

@@ -1,0 +1,20 @@
+//! What the built-in catalogue knows of a model: the one place that asks it.
+
+use plimsoll_core::model::catalog::Price;
+
+/// The catalogue's facts about a model.
+pub struct Facts {
+    /// Tokens of a request and its answer together.
+    pub context_window: u64,
+    /// Most tokens of an answer.
+    pub max_output: u32,
+    /// Seconds after which an unused prefix is no longer cached.
+    pub cache_lifetime_s: u64,
+    /// Prices.
+    pub price: Option<Price>,
+}
+
+/// The facts about the provider's model of this name; none when the catalogue does not have it.
+pub fn facts(_provider: &str, _name: &str) -> Option<Facts> {
+    None
+}
