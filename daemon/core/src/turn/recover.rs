@@ -43,6 +43,16 @@ pub fn settle(loaded: &Loaded, now: Timestamp) -> Option<Batch> {
         unsettled,
         message: Some("Plimsoll's daemon ended in the middle of this turn.".to_owned()),
     });
+    for waiting in turn.0 + 1..=loaded.counters.turn.0 {
+        recovery.event(EventBody::TurnCompleted {
+            turn: TurnNo(waiting),
+            reason: TurnEnd::Crashed,
+            usage: Usage::default(),
+            cost: None,
+            unsettled: Vec::new(),
+            message: Some("The daemon ended while this prompt waited; send it again.".to_owned()),
+        });
+    }
     recovery.batch.state = Some(SessionState::Interrupted);
     Some(recovery.batch)
 }

@@ -131,7 +131,7 @@ fn every_kind_of_result_has_its_golden_form() {
             cwd: ".".into(),
             exit: Exit::Signal(15),
             duration_ms: 1234,
-            output: Output { head: "a\n".into(), omitted: 5, tail: "z\n".into(), total_bytes: 9 },
+            output: Output { head: "a\n".into(), omitted: 5, tail: "z\n".into(), total_bytes: 9, omitted_lines: 1 },
             stderr: Output::default(),
             log: Some("/data/c7.log".into()),
             left_running: vec![99],

@@ -125,8 +125,8 @@ fn results_are_readable_whole() {
         cwd: ".".into(),
         exit: Exit::Code(2),
         duration_ms: 10,
-        output: Output { head: "a".into(), omitted: 5, tail: "z".into(), total_bytes: 7 },
-        stderr: Output { head: "e".into(), omitted: 0, tail: String::new(), total_bytes: 1 },
+        output: Output { head: "a".into(), omitted: 5, tail: "z".into(), total_bytes: 7, omitted_lines: 1 },
+        stderr: Output { head: "e".into(), omitted: 0, tail: String::new(), total_bytes: 1, omitted_lines: 0 },
         log: Some("/d/c7.log".into()),
         left_running: vec![9],
     };

@@ -193,6 +193,7 @@ impl Machine {
             self.set_state(SessionState::Running);
         }
         self.advance();
+        self.commit();
         // The client hears that its answer counts once it is stored, and before the tool has run.
         let after = self.effects.iter().skip(before).position(|effect| matches!(effect, Effect::Commit(_)));
         let at = after.map_or(self.effects.len(), |at| before + at + 1);

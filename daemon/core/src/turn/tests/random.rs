@@ -32,8 +32,7 @@ fn prepared(dice: Dice, command: bool) -> Result<Prepared, String> {
 }
 
 /// Lets one pending thing be answered.
-fn answer(world: &mut World, dice: Dice) {
-    let at = dice.1 as usize % world.pending.len();
+fn answer(world: &mut World, at: usize, dice: Dice) {
     let pending = world.pending.remove(at);
     match pending {
         Pending::Collect => {
@@ -119,7 +118,10 @@ fn act(world: &mut World, dice: Dice, crashes: bool) {
             }
         }
         7 if crashes && dice.1 % 2 == 0 => world.crash(Api::OpenaiChat),
-        _ if !world.pending.is_empty() => answer(world, dice),
+        _ if !world.pending.is_empty() => {
+            let at = dice.0 as usize % world.pending.len();
+            answer(world, at, dice);
+        }
         _ => {}
     }
 }
@@ -130,12 +132,13 @@ fn run_down(world: &mut World) {
         if let Some(ask) = world.open_asks().first().copied() {
             world.input(InputBody::Answer { ask, choice: AskChoice::Reject, advice: None });
         } else if !world.pending.is_empty() {
-            answer(world, Dice(0, if matches!(world.pending[0], Pending::Model(..)) { 5 } else { 3 }, 1));
+            let roll = if matches!(world.pending[0], Pending::Model(..)) { 5 } else { 3 };
+            answer(world, 0, Dice(0, roll, 1));
         } else {
             assert!(world.machine.is_idle(), "nothing is pending and the turn has not ended");
             return;
         }
-        assert!(round < 3_999, "the turn does not end");
+        assert!(round < 3_999, "the turn does not end: {:?} {:?}", world.pending, world.open_asks());
     }
 }
 
