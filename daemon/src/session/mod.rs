@@ -1,5 +1,15 @@
 //! Sessions: one actor each, the driver that performs the machine's effects, recovery, and the service through which
 //! `rpc`, `acp` and `cli` reach them. It knows no client and no wire.
 
+mod actor;
 pub mod api;
+mod driver;
+mod editors;
+pub mod hub;
+mod load;
 pub mod service;
+mod setup;
+mod subscription;
+mod tasks;
+
+pub use subscription::Subscription;

@@ -1,112 +1,388 @@
 //! The one object through which facades reach projects and sessions. Cheap to clone.
 
+use super::actor::{self, Handle, MAILBOX, Msg};
 use super::api::{
-    AcceptedTurn, Answer, ApiError, Client, NewSession, ProjectInfo, SessionFilter, SessionInfo, SessionPage,
-    TranscriptPage, TranscriptRange, Update, WhenBusy,
+    AcceptedTurn, Answer, ApiError, ApiErrorKind, Client, NewSession, ProjectInfo, SessionFilter, SessionInfo, SessionPage,
+    TranscriptPage, TranscriptRange, WhenBusy,
 };
+use super::driver::{Driver, now};
+use super::editors::Editors;
+use super::hub::Hub;
+use super::load::{self, store_error};
+use super::setup::{Project, Shared, canonical};
+use super::subscription::Subscription;
+use crate::config::{Folders, Overrides};
+use crate::provider::Http;
+use crate::store::{ListFilter, ProjectStore, SessionRecord, Stores};
+use crate::tool::registry::Registry;
+use crate::workspace::Workspace;
 use plimsoll_core::id::{ProjectKey, Seq, SessionId};
+use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::workspace::EditorState;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use tokio::sync::{Mutex, mpsc, oneshot};
+
+/// Longest title, in characters.
+const TITLE_CHARS: usize = 200;
+/// Sessions on one page of a list.
+const PAGE_MAX: usize = 500;
 
 /// See the module's head.
 #[derive(Clone)]
-pub struct Service {}
-
-/// A live view of one session: replays from a `seq`, then follows.
-pub struct Subscription {}
-
-impl Subscription {
-    /// The next updates, in order, never empty; what gathered while the caller was busy comes merged. `None` when the
-    /// session was deleted or the daemon ends. Cancel safe.
-    pub async fn next(&mut self) -> Option<Vec<Update>> {
-        std::future::pending().await
-    }
+pub struct Service {
+    inner: Arc<Inner>,
 }
 
-fn unfinished<T>() -> Result<T, ApiError> {
-    Err(ApiError::new(super::api::ApiErrorKind::Internal, "not wired"))
+struct Inner {
+    stores: Stores,
+    shared: Arc<Shared>,
+    projects: Mutex<HashMap<ProjectKey, Arc<Project>>>,
+    sessions: Mutex<HashMap<SessionId, Live>>,
+    closing: AtomicBool,
+}
+
+struct Live {
+    handle: Handle,
+    task: tokio::task::JoinHandle<()>,
 }
 
 impl Service {
+    /// A service over the stores of a data folder.
+    pub fn new(folders: Folders, daemon_env: BTreeMap<String, String>, stores: Stores) -> Self {
+        let shared = Shared {
+            folders,
+            daemon_env,
+            registry: Registry::new(),
+            http: Arc::new(Http::new()),
+            editors: Editors::default(),
+            running_turns: Arc::new(AtomicUsize::new(0)),
+        };
+        let inner = Inner {
+            stores,
+            shared: Arc::new(shared),
+            projects: Mutex::new(HashMap::new()),
+            sessions: Mutex::new(HashMap::new()),
+            closing: AtomicBool::new(false),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Settles what a dead daemon left running, in all projects. Its processes are ended and the sessions' lists tell the
+    /// truth, also when nobody opens them.
+    pub async fn recover(&self) {
+        let running = match self.inner.stores.running_sessions().await {
+            Ok(running) => running,
+            Err(error) => {
+                tracing::error!(%error, "the sessions of the daemon before could not be listed");
+                return;
+            }
+        };
+        for (project, session) in running {
+            let settled = async {
+                let store = self.inner.stores.open_project(&project).await.map_err(store_error)?;
+                load::recover_session(&store, &session, now(), &Hub::new(Seq(0))).await
+            };
+            if let Err(error) = settled.await {
+                tracing::error!(%session, %error, "a session that was cut could not be settled");
+            }
+        }
+    }
+
+    fn check_open(&self) -> Result<(), ApiError> {
+        if self.inner.closing.load(Ordering::Relaxed) {
+            return Err(ApiError::new(ApiErrorKind::ShuttingDown, "the daemon is about to end").hint("connect again"));
+        }
+        Ok(())
+    }
+
     /// Opens the project of these roots, the first of which names it; made when it is new. Roots are absolute.
-    pub async fn open_project(&self, _roots: Vec<PathBuf>) -> Result<ProjectInfo, ApiError> {
-        unfinished()
+    pub async fn open_project(&self, roots: Vec<PathBuf>) -> Result<ProjectInfo, ApiError> {
+        self.check_open()?;
+        if roots.is_empty() {
+            return Err(ApiError::new(ApiErrorKind::InvalidParams, "a project has at least one root"));
+        }
+        let mut folders = Vec::new();
+        for root in roots {
+            folders.push(existing_folder(root).await?);
+        }
+        let record = self.inner.stores.project_for(&folders, now()).await.map_err(store_error)?;
+        let info = ProjectInfo { key: record.key.clone(), roots: record.roots, created_at: record.created_at };
+        // What a first prompt will want to know is collected from now on.
+        self.project(&record.key).await?;
+        Ok(info)
     }
+
+    async fn project(&self, key: &ProjectKey) -> Result<Arc<Project>, ApiError> {
+        let mut projects = self.inner.projects.lock().await;
+        if let Some(project) = projects.get(key) {
+            return Ok(Arc::clone(project));
+        }
+        let record = self.inner.stores.project(key).await.map_err(store_error)?;
+        let store = self.inner.stores.open_project(key).await.map_err(store_error)?;
+        let revision = store.revision().await.map_err(store_error)?;
+        let project = Arc::new(Project {
+            key: key.clone(),
+            workspace: Workspace::open(record.roots.clone(), revision),
+            roots: record.roots,
+            folder: canonical(store.folder()),
+            shared: Arc::clone(&self.inner.shared),
+        });
+        projects.insert(key.clone(), Arc::clone(&project));
+        Ok(project)
+    }
+
     /// Makes a session.
-    pub async fn create_session(
-        &self,
-        _client: &Client,
-        _project: &ProjectKey,
-        _new: NewSession,
-    ) -> Result<SessionInfo, ApiError> {
-        unfinished()
+    pub async fn create_session(&self, client: &Client, key: &ProjectKey, new: NewSession) -> Result<SessionInfo, ApiError> {
+        self.check_open()?;
+        let project = self.project(key).await?;
+        let overrides = Overrides { model: new.model.clone(), mode: new.mode.clone(), language: None };
+        let config = project.config(client, &overrides)?;
+        // A model that cannot be used is told now, not at the first prompt.
+        let (profile, endpoint) = config
+            .model(None)
+            .map_err(|error| ApiError::new(ApiErrorKind::Config, error.to_string()).hint(error.fix.clone()))?;
+        let daemon_env = |name: &str| self.inner.shared.daemon_env.get(name).cloned();
+        crate::provider::resolve_key(&endpoint, &client.env, daemon_env)
+            .await
+            .map_err(|error| ApiError::new(ApiErrorKind::AuthRequired, error.message))?;
+        let id = new_session_id()?;
+        let record = SessionRecord {
+            id: id.clone(),
+            title: new.title.as_deref().map(clean_title).transpose()?.unwrap_or_default(),
+            mode: config.permission_mode.to_string(),
+            model: profile.id(),
+            created_at: now(),
+            key: new.key,
+        };
+        let store = self.store(key).await?;
+        let row = store.create_session(record).await.map_err(store_error)?;
+        load::info(&store, &row.id).await
     }
+
+    async fn store(&self, key: &ProjectKey) -> Result<ProjectStore, ApiError> {
+        self.inner.stores.open_project(key).await.map_err(store_error)
+    }
+
+    async fn store_of(&self, id: &SessionId) -> Result<(ProjectKey, ProjectStore), ApiError> {
+        let key = self.inner.stores.session_project(id).await.map_err(store_error)?.ok_or_else(|| not_found(id))?;
+        let store = self.store(&key).await?;
+        Ok((key, store))
+    }
+
     /// Lists sessions, newest first.
-    pub async fn list_sessions(&self, _filter: SessionFilter) -> Result<SessionPage, ApiError> {
-        unfinished()
+    pub async fn list_sessions(&self, filter: SessionFilter) -> Result<SessionPage, ApiError> {
+        let limit = filter.limit.clamp(1, PAGE_MAX);
+        let filter = ListFilter { project: filter.project, cursor: filter.cursor, limit };
+        let page = self.inner.stores.list_sessions(filter).await.map_err(store_error)?;
+        Ok(SessionPage { sessions: page.sessions.into_iter().map(load::indexed).collect(), next: page.next })
     }
+
     /// One session.
-    pub async fn get_session(&self, _id: &SessionId) -> Result<SessionInfo, ApiError> {
-        unfinished()
+    pub async fn get_session(&self, id: &SessionId) -> Result<SessionInfo, ApiError> {
+        let (_, store) = self.store_of(id).await?;
+        load::info(&store, id).await
     }
+
     /// Gives a session another title.
-    pub async fn rename_session(&self, _id: &SessionId, _title: &str) -> Result<SessionInfo, ApiError> {
-        unfinished()
+    pub async fn rename_session(&self, id: &SessionId, title: &str) -> Result<SessionInfo, ApiError> {
+        let title = clean_title(title)?;
+        let handle = self.live(id).await?;
+        handle.ask(|reply| Msg::Rename { title, reply }).await??;
+        self.get_session(id).await
     }
+
     /// Deletes a session with everything it stored; a running turn is interrupted first. Unknown ids are no error.
-    pub async fn delete_session(&self, _id: &SessionId) -> Result<(), ApiError> {
-        unfinished()
+    pub async fn delete_session(&self, id: &SessionId) -> Result<(), ApiError> {
+        let Some(key) = self.inner.stores.session_project(id).await.map_err(store_error)? else { return Ok(()) };
+        // The lock is held until the session is gone, so that nobody takes it up meanwhile.
+        let mut sessions = self.inner.sessions.lock().await;
+        if let Some(live) = sessions.remove(id) {
+            close(live).await;
+        }
+        let store = self.store(&key).await?;
+        store.delete_session(id).await.map_err(store_error)
     }
+
     /// Reads items.
-    pub async fn read_transcript(&self, _id: &SessionId, _range: TranscriptRange) -> Result<TranscriptPage, ApiError> {
-        unfinished()
+    pub async fn read_transcript(&self, id: &SessionId, range: TranscriptRange) -> Result<TranscriptPage, ApiError> {
+        let (_, store) = self.store_of(id).await?;
+        let page = match range {
+            TranscriptRange::After { after, limit } => store.items_after(id, after, limit.clamp(1, 1_000)).await,
+            TranscriptRange::Before { before, limit } => store.items_before(id, before, limit.clamp(1, 1_000)).await,
+        };
+        let page = page.map_err(store_error)?;
+        Ok(TranscriptPage { items: page.items, last: page.last })
     }
+
     /// Begins to follow a session after `after`.
-    pub async fn attach(&self, _client: &Client, _id: &SessionId, _after: Seq) -> Result<Subscription, ApiError> {
-        unfinished()
+    pub async fn attach(&self, _client: &Client, id: &SessionId, after: Seq) -> Result<Subscription, ApiError> {
+        self.check_open()?;
+        let (_, store) = self.store_of(id).await?;
+        let handle = self.live(id).await?;
+        let head = handle.hub.head();
+        if after > head {
+            return Err(ApiError::new(ApiErrorKind::InvalidParams, format!("the session has no event {after}; its last is {head}"))
+                .hint("attach from 0 to get everything"));
+        }
+        Ok(Subscription::new(id.clone(), handle.hub, store, after))
     }
+
+    /// The running actor of a session, started when there is none.
+    async fn live(&self, id: &SessionId) -> Result<Handle, ApiError> {
+        self.check_open()?;
+        let mut sessions = self.inner.sessions.lock().await;
+        if let Some(live) = sessions.get(id)
+            && !live.task.is_finished()
+        {
+            return Ok(live.handle.clone());
+        }
+        let (key, store) = self.store_of(id).await?;
+        let project = self.project(&key).await?;
+        let hub = Hub::new(Seq(0));
+        load::recover_session(&store, id, now(), &hub).await?;
+        let row = store.session(id).await.map_err(store_error)?;
+        let hub = Hub::new(row.counters.seq);
+        let mode: Mode = row.mode.parse().unwrap_or_default();
+        let (mailbox, incoming) = mpsc::channel(MAILBOX);
+        let driver = Driver::new(id.clone(), project, store, hub.clone(), mailbox.downgrade(), mode, row.model);
+        let task = tokio::spawn(actor::run(driver, incoming));
+        let handle = Handle { mailbox, hub };
+        sessions.insert(id.clone(), Live { handle: handle.clone(), task });
+        Ok(handle)
+    }
+
     /// Asks for a turn. Accepted when this returns; its end is an event.
     pub async fn start_turn(
         &self,
-        _client: &Client,
-        _id: &SessionId,
-        _text: String,
-        _key: Option<String>,
-        _busy: WhenBusy,
+        client: &Client,
+        id: &SessionId,
+        text: String,
+        key: Option<String>,
+        busy: WhenBusy,
     ) -> Result<AcceptedTurn, ApiError> {
-        unfinished()
+        let text = clean_prompt(text)?;
+        let handle = self.live(id).await?;
+        let client = client.clone();
+        handle.ask(|reply| Msg::Prompt { client, text, key, busy, reply }).await?
     }
+
     /// Adds to the running turn; without one it is a prompt.
-    pub async fn steer(&self, _client: &Client, _id: &SessionId, _text: String) -> Result<(), ApiError> {
-        unfinished()
+    pub async fn steer(&self, client: &Client, id: &SessionId, text: String) -> Result<(), ApiError> {
+        let text = clean_prompt(text)?;
+        let handle = self.live(id).await?;
+        let client = client.clone();
+        handle.ask(|reply| Msg::Steer { client, text, reply }).await?
     }
+
     /// Interrupts the running turn; returns when it is over (at once when none runs).
-    pub async fn cancel(&self, _id: &SessionId) -> Result<(), ApiError> {
-        unfinished()
+    pub async fn cancel(&self, id: &SessionId) -> Result<(), ApiError> {
+        let handle = self.live(id).await?;
+        handle.ask(|reply| Msg::Cancel { reply }).await
     }
+
     /// Answers a question; `false` when another answer came first.
-    pub async fn answer(&self, _id: &SessionId, _answer: Answer) -> Result<bool, ApiError> {
-        unfinished()
+    pub async fn answer(&self, id: &SessionId, answer: Answer) -> Result<bool, ApiError> {
+        let handle = self.live(id).await?;
+        handle.ask(|reply| Msg::Answer { answer, reply }).await?
     }
+
     /// What this client's editor shows in this project; replaces what it said before.
-    pub async fn set_editor_state(
-        &self,
-        _client: &Client,
-        _project: &ProjectKey,
-        _state: EditorState,
-    ) -> Result<(), ApiError> {
-        unfinished()
+    pub async fn set_editor_state(&self, client: &Client, project: &ProjectKey, state: EditorState) -> Result<(), ApiError> {
+        self.project(project).await?;
+        self.inner.shared.editors.set(client, project, state);
+        Ok(())
     }
+
     /// Sets a session's permission mode (`ask`, `full`); takes effect at the next decision.
-    pub async fn set_mode(&self, _id: &SessionId, _mode: &str) -> Result<SessionInfo, ApiError> {
-        unfinished()
+    pub async fn set_mode(&self, client: &Client, id: &SessionId, mode: &str) -> Result<SessionInfo, ApiError> {
+        let (key, _) = self.store_of(id).await?;
+        let project = self.project(&key).await?;
+        let config = project.config(client, &Overrides::default())?;
+        let mode =
+            config.mode(mode).map_err(|error| ApiError::new(ApiErrorKind::InvalidParams, error.to_string()).hint(error.fix))?;
+        let handle = self.live(id).await?;
+        handle.ask(|reply| Msg::SetMode { mode, reply }).await??;
+        self.get_session(id).await
     }
+
     /// A connection has ended: what its editor showed is forgotten.
-    pub async fn disconnected(&self, _client: &Client) {}
-    /// How many sessions are live, and how many turns run.
-    pub fn counts(&self) -> (usize, usize) {
-        (0, 0)
+    pub fn disconnected(&self, client: &Client) {
+        self.inner.shared.editors.forget(client);
     }
+
+    /// How many sessions are live, and how many turns run.
+    pub async fn counts(&self) -> (usize, usize) {
+        let live = self.inner.sessions.lock().await.len();
+        (live, self.running_turns())
+    }
+
+    /// How many turns run.
+    pub fn running_turns(&self) -> usize {
+        self.inner.shared.running_turns.load(Ordering::Relaxed)
+    }
+
     /// Interrupts running turns, waits until all is stored, closes the stores.
-    pub async fn shutdown(&self) {}
+    pub async fn shutdown(&self) {
+        self.inner.closing.store(true, Ordering::Relaxed);
+        let live: Vec<Live> = self.inner.sessions.lock().await.drain().map(|(_, live)| live).collect();
+        let closing: Vec<_> = live.into_iter().map(|live| tokio::spawn(close(live))).collect();
+        for task in closing {
+            // A panic in a session's end is logged by the session's own task.
+            let _ = task.await;
+        }
+        self.inner.stores.close().await;
+    }
+}
+
+/// Ends an actor and waits for it.
+async fn close(live: Live) {
+    let (reply, closed) = oneshot::channel();
+    if live.handle.mailbox.send(Msg::Close { reply }).await.is_ok() {
+        let _ = closed.await;
+    }
+    drop(live.handle);
+    if let Err(error) = live.task.await {
+        tracing::error!(%error, "a session ended with a panic");
+    }
+}
+
+async fn existing_folder(root: PathBuf) -> Result<PathBuf, ApiError> {
+    let shown = root.display().to_string();
+    if !root.is_absolute() {
+        return Err(ApiError::new(ApiErrorKind::InvalidParams, format!("`{shown}` is not an absolute path")));
+    }
+    let found = tokio::fs::canonicalize(&root).await;
+    match found {
+        Ok(path) if path.is_dir() => Ok(path),
+        Ok(_) => Err(ApiError::new(ApiErrorKind::InvalidParams, format!("`{shown}` is not a folder"))),
+        Err(error) => Err(ApiError::new(ApiErrorKind::WorkspaceMissing, format!("workspace missing: {shown} ({error})"))),
+    }
+}
+
+fn new_session_id() -> Result<SessionId, ApiError> {
+    let id = format!("s{}", uuid::Uuid::now_v7().simple());
+    id.parse().map_err(|error| ApiError::new(ApiErrorKind::Internal, format!("no session id: {error}")))
+}
+
+fn clean_title(title: &str) -> Result<String, ApiError> {
+    let title: String = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    if title.is_empty() {
+        return Err(ApiError::new(ApiErrorKind::InvalidParams, "a title must have a visible character"));
+    }
+    Ok(title.chars().filter(|c| !c.is_control()).take(TITLE_CHARS).collect())
+}
+
+fn clean_prompt(text: String) -> Result<String, ApiError> {
+    let text = plimsoll_core::ingest::string(plimsoll_core::ingest::Source::User, text);
+    if text.trim().is_empty() {
+        return Err(ApiError::new(ApiErrorKind::InvalidParams, "the prompt is empty"));
+    }
+    Ok(text)
+}
+
+fn not_found(id: &SessionId) -> ApiError {
+    ApiError::new(ApiErrorKind::NotFound, format!("there is no session {id}")).hint("session/list shows the sessions")
 }

@@ -1,0 +1,164 @@
+//! From the store to a machine, settling first what a death of the daemon left open.
+
+use super::api::{ApiError, ApiErrorKind, SessionInfo};
+use super::hub::Hub;
+use crate::process::recover;
+use crate::store::{IndexedSession, LoadedView, ProjectStore, StoreError, StoreErrorKind};
+use plimsoll_core::context::view::StoredView;
+use plimsoll_core::id::{CallId, SessionId, StepNo};
+use plimsoll_core::ledger::OpState;
+use plimsoll_core::permission::policy::Grant;
+use plimsoll_core::time::Timestamp;
+use plimsoll_core::transcript::batch::SessionState;
+use plimsoll_core::transcript::item::ItemBody;
+use plimsoll_core::turn::load::Loaded;
+use plimsoll_core::turn::machine::{Counters, Machine, Settings};
+use plimsoll_core::turn::recover::settle;
+use std::sync::Arc;
+
+/// A machine that goes on where the session stands.
+pub(super) async fn machine(
+    store: &ProjectStore,
+    id: &SessionId,
+    settings: Settings,
+    now: Timestamp,
+    hub: &Hub,
+) -> Result<Machine, ApiError> {
+    recover_session(store, id, now, hub).await?;
+    let mut loaded = load(store, id).await?;
+    let other_wire = loaded
+        .view
+        .epoch
+        .as_ref()
+        .is_some_and(|epoch| epoch.api != settings.model.api || epoch.model != settings.model.name);
+    if let (true, Some(epoch)) = (other_wire, &loaded.view.epoch) {
+        let seen = loaded.view.last_request.as_ref().map(|row| row.last_item).unwrap_or_default();
+        let items = store.view_items(id, epoch.first_item, seen).await.map_err(store_error)?;
+        for item in items {
+            loaded.view.projections.extend(item.projection.map(|shown| (shown.call, shown)));
+            loaded.view.rerender.push(item.item);
+        }
+    }
+    Ok(Machine::load(loaded, settings))
+}
+
+/// Settles a session whose daemon died in the middle of a turn; does nothing otherwise.
+pub(super) async fn recover_session(store: &ProjectStore, id: &SessionId, now: Timestamp, hub: &Hub) -> Result<(), ApiError> {
+    let loaded = load(store, id).await?;
+    let Some(batch) = settle(&loaded, now) else { return Ok(()) };
+    for operation in loaded.operations.iter().filter(|operation| operation.state == OpState::Running) {
+        if let Some(process) = operation.process.clone() {
+            // The helper's lifeline has ended them already; this is for one that was killed with the daemon.
+            let end = tokio::task::spawn_blocking(move || recover::end_leftover(&process)).await;
+            tracing::info!(session = %id, call = %operation.call, ?end, "looked for a process of a dead daemon");
+        }
+    }
+    let batch = Arc::new(batch);
+    store.commit(id, Arc::clone(&batch)).await.map_err(store_error)?;
+    hub.publish(&batch);
+    Ok(())
+}
+
+async fn load(store: &ProjectStore, id: &SessionId) -> Result<Loaded, ApiError> {
+    let view = store.load_view(id).await.map_err(store_error)?;
+    let answered = store.granted(id).await.map_err(store_error)?;
+    let grants = answered
+        .into_iter()
+        .map(|ask| Grant { tool: ask.tool, command: ask.command, paths: ask.paths })
+        .collect();
+    Ok(loaded(view, grants))
+}
+
+fn loaded(view: LoadedView, grants: Vec<Grant>) -> Loaded {
+    let counters = view.session.counters;
+    let running = matches!(view.session.state, SessionState::Running | SessionState::Waiting);
+    let last_turn = view
+        .items
+        .last()
+        .map(|item| item.item.turn)
+        .max(view.last_request.as_ref().map(|row| row.turn))
+        .unwrap_or(counters.turn);
+    Loaded {
+        counters: Counters {
+            item: counters.item,
+            seq: counters.seq,
+            turn: counters.turn,
+            call: counters.call,
+            ask: counters.ask,
+            request: counters.request,
+            epoch: counters.epoch,
+        },
+        state: Some(view.session.state),
+        last_request_ended: view.last_end.is_some(),
+        operations: view.operations,
+        asks: view.session.open_asks,
+        grants,
+        todos: view.todos,
+        open_calls: open_calls(&view.items),
+        running_turn: running.then_some(last_turn),
+        revision: view.revision,
+        titled: !view.session.title.is_empty(),
+        view: StoredView {
+            epoch: view.epoch,
+            sent: view.messages,
+            last_request: view.last_request,
+            projections: view.items.iter().filter_map(|item| item.projection.clone()).map(|shown| (shown.call, shown)).collect(),
+            unsent: view.items.into_iter().map(|item| item.item).collect(),
+            rerender: Vec::new(),
+        },
+    }
+}
+
+/// Calls without a result: id, tool, step. Those of earlier requests all have one, or no later request could be.
+fn open_calls(items: &[crate::store::ViewItem]) -> Vec<(CallId, String, StepNo)> {
+    let answered = |call: CallId| {
+        items.iter().any(|item| matches!(&item.item.body, ItemBody::ToolResult(result) if result.call == call))
+    };
+    items
+        .iter()
+        .filter_map(|item| match &item.item.body {
+            ItemBody::ToolCall(call) if !answered(call.call) => Some((call.call, call.tool.clone(), item.item.step)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A session as its project's store knows it.
+pub(super) async fn info(store: &ProjectStore, id: &SessionId) -> Result<SessionInfo, ApiError> {
+    let session = store.session(id).await.map_err(store_error)?;
+    Ok(indexed(IndexedSession { project: store.key().clone(), roots: store.roots().to_vec(), session }))
+}
+
+/// A session as lists show it.
+pub(super) fn indexed(indexed: IndexedSession) -> SessionInfo {
+    let session = indexed.session;
+    SessionInfo {
+        id: session.id,
+        project: indexed.project,
+        roots: indexed.roots,
+        title: session.title,
+        created_at: session.created_at,
+        updated_at: session.updated_at,
+        state: session.state,
+        items: session.counters.item.0,
+        last_seq: session.counters.seq,
+        mode: session.mode,
+        model: session.model,
+        open_asks: session.open_asks,
+    }
+}
+
+/// A failure of the store, for a client.
+pub(super) fn store_error(error: StoreError) -> ApiError {
+    store_error_ref(&error)
+}
+
+/// [`store_error`] of an error that several wait for.
+pub(super) fn store_error_ref(error: &StoreError) -> ApiError {
+    let kind = match error.kind() {
+        StoreErrorKind::Newer => ApiErrorKind::NewerStore,
+        StoreErrorKind::NotFound => ApiErrorKind::NotFound,
+        _ => ApiErrorKind::Store,
+    };
+    ApiError::new(kind, error.to_string())
+}

@@ -1,0 +1,116 @@
+//! What sessions work with: shared by all of a daemon, by those of a project, and for one turn.
+
+use super::api::{ApiError, ApiErrorKind, Client};
+use super::editors::Editors;
+use crate::config::{Config, Folders, Overrides};
+use crate::provider::endpoint::{Endpoint, Secret};
+use crate::provider::{self, Http};
+use crate::tool::ToolEnv;
+use crate::tool::registry::Registry;
+use crate::workspace::Workspace;
+use plimsoll_core::id::{ProjectKey, SessionId};
+use plimsoll_core::model::catalog::ModelProfile;
+use plimsoll_core::path;
+use plimsoll_core::workspace::{EditorState, Environment};
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+/// Shared by all sessions of a daemon.
+pub(super) struct Shared {
+    pub(super) folders: Folders,
+    /// The daemon's own environment, for keys that the client does not have.
+    pub(super) daemon_env: BTreeMap<String, String>,
+    pub(super) registry: Registry,
+    pub(super) http: Arc<Http>,
+    pub(super) editors: Editors,
+    pub(super) running_turns: Arc<AtomicUsize>,
+}
+
+/// Shared by the sessions of a project.
+pub(super) struct Project {
+    pub(super) key: ProjectKey,
+    pub(super) roots: Vec<PathBuf>,
+    pub(super) workspace: Workspace,
+    /// The project's folder in the data folder.
+    pub(super) folder: PathBuf,
+    pub(super) shared: Arc<Shared>,
+}
+
+/// What one turn works with.
+#[derive(Clone)]
+pub(super) struct TurnSetup {
+    pub(super) profile: ModelProfile,
+    pub(super) endpoint: Endpoint,
+    pub(super) key: Option<Secret>,
+    pub(super) max_steps: u64,
+    /// The session's folder in text form.
+    pub(super) session_dir: String,
+    pub(super) tool_env: Arc<ToolEnv>,
+    pub(super) workspace: Workspace,
+    config_folder: PathBuf,
+}
+
+impl Project {
+    /// The configuration under this client's environment.
+    pub(super) fn config(&self, client: &Client, overrides: &Overrides) -> Result<Config, ApiError> {
+        Config::load_for(&self.shared.folders, &client.env, self.roots.first().map(PathBuf::as_path), overrides)
+            .map_err(|error| config_error(&error))
+    }
+
+    /// What a turn of this session works with, for a prompt of this client.
+    pub(super) async fn turn(&self, session: &SessionId, client: &Client, model: &str) -> Result<TurnSetup, ApiError> {
+        if let Some(gone) = self.roots.iter().find(|root| !root.is_dir()) {
+            return Err(ApiError::new(ApiErrorKind::WorkspaceMissing, format!("workspace missing: {}", gone.display()))
+                .hint("put the folder back, or open the project at its new place"));
+        }
+        let config = self.config(client, &Overrides::default())?;
+        let (profile, endpoint) = config.model(Some(model)).map_err(|error| config_error(&error))?;
+        let daemon_env = |name: &str| self.shared.daemon_env.get(name).cloned();
+        let key = provider::resolve_key(&endpoint, &client.env, daemon_env).await.map_err(|error| {
+            ApiError::new(ApiErrorKind::AuthRequired, error.message)
+                .hint("set the variable where your editor or shell starts, then send the prompt again")
+        })?;
+        let session_dir = self.folder.join(session.as_str());
+        Ok(TurnSetup {
+            profile,
+            endpoint,
+            key,
+            max_steps: u64::from(config.max_steps_per_turn),
+            session_dir: path::escape(session_dir.as_os_str().as_bytes()),
+            tool_env: Arc::new(ToolEnv {
+                roots: self.roots.clone().into(),
+                client_env: Arc::clone(&client.env),
+                session_dir,
+                readable: vec![self.folder.clone()].into(),
+                protected: self.protected(),
+                secret_env: config.secret_env().into(),
+            }),
+            workspace: self.workspace.clone(),
+            config_folder: self.shared.folders.config.clone(),
+        })
+    }
+
+    fn protected(&self) -> Arc<[PathBuf]> {
+        let folders = &self.shared.folders;
+        [&folders.config, &folders.data, &folders.runtime].into_iter().map(|path| canonical(path)).collect()
+    }
+}
+
+impl TurnSetup {
+    /// The surroundings now. What cannot be told is said in their place: a turn never fails for it.
+    pub(super) async fn collect(&self, editor: EditorState) -> Environment {
+        self.workspace.collect(&self.tool_env.client_env, &self.config_folder, editor).await
+    }
+}
+
+/// The canonical form of a path, itself where it does not exist.
+pub(super) fn canonical(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}
+
+fn config_error(error: &crate::config::ConfigError) -> ApiError {
+    ApiError::new(ApiErrorKind::Config, error.to_string()).hint(error.fix.clone())
+}

@@ -1,0 +1,141 @@
+//! The tasks that work for a session. Each does one effect and sends what came of it to the session's mailbox.
+
+use super::actor::Msg;
+use super::hub::Hub;
+use super::setup::TurnSetup;
+use crate::provider::Http;
+use crate::store::ProjectStore;
+use crate::tool::{Tool, ToolEnv, ToolEvent, ToolRun};
+use crate::workspace::Workspace;
+use plimsoll_core::event::Delta;
+use plimsoll_core::id::{CallId, RequestNo, SessionId};
+use plimsoll_core::model::event::ModelEvent;
+use plimsoll_core::tool::call::{Call, Prepared};
+use plimsoll_core::tool::outcome::Outcome;
+use plimsoll_core::tool::spec::{self, Class};
+use plimsoll_core::turn::effect::ModelCall;
+use plimsoll_core::turn::input::{InputBody, TimerId};
+use plimsoll_core::workspace::EditorState;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// Events of a running tool that may wait for its session.
+const TOOL_EVENTS: usize = 64;
+
+type Mailbox = mpsc::Sender<Msg>;
+
+async fn send(mailbox: &Mailbox, input: InputBody) {
+    // A closed mailbox means that the session is gone, and with it whoever would want this.
+    let _ = mailbox.send(Msg::Inputs(vec![input])).await;
+}
+
+pub(super) async fn collect(turn: TurnSetup, editor: EditorState, mailbox: Mailbox) {
+    let environment = turn.collect(editor).await;
+    send(&mailbox, InputBody::Environment(Box::new(environment))).await;
+}
+
+pub(super) async fn call_model(http: Arc<Http>, turn: TurnSetup, call: ModelCall, cancel: CancellationToken, mailbox: Mailbox) {
+    let ModelCall { no, body, .. } = call;
+    let mut waiting: Vec<ModelEvent> = Vec::new();
+    let sink = |events: Vec<ModelEvent>| {
+        waiting.extend(events);
+        forward(&mut waiting, no, &mailbox);
+    };
+    let result = http.call(&turn.endpoint, turn.key.as_ref(), body, cancel.clone(), sink).await;
+    let mut inputs: Vec<InputBody> =
+        waiting.into_iter().map(|event| InputBody::Model { request: no, event }).collect();
+    match result {
+        Ok(()) => {}
+        // Whoever cancelled does not wait for an answer.
+        Err(_) if cancel.is_cancelled() => return,
+        Err(error) => inputs.push(InputBody::ModelFailed { request: no, error }),
+    }
+    if !inputs.is_empty() {
+        let _ = mailbox.send(Msg::Inputs(inputs)).await;
+    }
+}
+
+/// Hands over what was read, unless the mailbox is full: then it goes with the next piece, or at the end.
+fn forward(waiting: &mut Vec<ModelEvent>, no: RequestNo, mailbox: &Mailbox) {
+    if let Ok(slot) = mailbox.try_reserve() {
+        let inputs = waiting.drain(..).map(|event| InputBody::Model { request: no, event }).collect();
+        slot.send(Msg::Inputs(inputs));
+    }
+}
+
+pub(super) async fn prepare(tool: Option<Arc<dyn Tool>>, call: Call, env: Arc<ToolEnv>, mailbox: Mailbox) {
+    let id = call.id;
+    let result = match tool {
+        Some(tool) => {
+            let prepared = tokio::spawn(async move { tool.prepare(&call, &env).await });
+            prepared.await.unwrap_or_else(|_| Err("The call could not be prepared: an internal fault.".to_owned()))
+        }
+        None => Err(format!("{} cannot be run by this daemon.", call.tool)),
+    };
+    send(&mailbox, InputBody::Prepared { call: id, result }).await;
+}
+
+/// One run of a tool.
+pub(super) struct Run {
+    pub(super) tool: Option<Arc<dyn Tool>>,
+    pub(super) call: Call,
+    pub(super) prepared: Prepared,
+    pub(super) env: Arc<ToolEnv>,
+    pub(super) workspace: Workspace,
+    pub(super) hub: Hub,
+    pub(super) cancel: CancellationToken,
+}
+
+pub(super) async fn run_tool(run: Run, mailbox: Mailbox) {
+    let Run { tool, call, prepared, env, workspace, hub, cancel } = run;
+    let id = call.id;
+    let changes_files = spec::find(&call.tool).is_some_and(|spec| spec.class != Class::Read);
+    let outcome = match tool {
+        Some(tool) => {
+            let (events, mut incoming) = mpsc::channel(TOOL_EVENTS);
+            // A task of its own, so that a panic of the tool is an outcome. Dropping the guard ends it with this task.
+            let mut work = tokio::task::JoinSet::new();
+            work.spawn(async move { tool.run(ToolRun { call: &call, prepared: &prepared, env: &env, events, cancel }).await });
+            while let Some(event) = incoming.recv().await {
+                match event {
+                    ToolEvent::Process(process) => send(&mailbox, InputBody::ToolProcess { call: id, process }).await,
+                    ToolEvent::Output(text) => {
+                        hub.append(&Delta::Output { call: id, text });
+                        hub.wake();
+                    }
+                }
+            }
+            match work.join_next().await {
+                Some(Ok(outcome)) => outcome,
+                Some(Err(error)) => {
+                    tracing::error!(call = %id, %error, "a tool panicked");
+                    Outcome::failed("The tool failed by an internal fault; what it did until then may be incomplete.")
+                }
+                None => Outcome::failed("The tool gave no outcome."),
+            }
+        }
+        None => Outcome::failed(format!("{} cannot be run by this daemon.", call.tool)),
+    };
+    let revision = if changes_files { workspace.observe().await } else { workspace.revision() };
+    send(&mailbox, InputBody::ToolFinished { call: id, outcome, revision }).await;
+}
+
+pub(super) async fn load_result(store: ProjectStore, session: SessionId, call: CallId, of: CallId, mailbox: Mailbox) {
+    let result = match store.outcome(&session, of).await {
+        Ok(Some(outcome)) => Ok(Box::new(outcome)),
+        Ok(None) => Err(format!("There is no saved result of {of}; make the first call again, without a cursor.")),
+        Err(error) => Err(format!("The saved result of {of} could not be read: {error}")),
+    };
+    send(&mailbox, InputBody::ResultLoaded { call, result }).await;
+}
+
+pub(super) async fn timer(id: TimerId, delay_ms: u64, mailbox: Mailbox) {
+    // Many daemons that were refused at once must not come back at once: up to a tenth is added, never taken away.
+    let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
+    let jitter = random % (delay_ms / 10 + 1);
+    tokio::time::sleep(Duration::from_millis(delay_ms.saturating_add(jitter))).await;
+    send(&mailbox, InputBody::Timer(id)).await;
+}
