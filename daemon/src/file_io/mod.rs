@@ -1,1 +1,16 @@
-//! To be filled.
+//! Files as text and as versions: opening without surprises, encodings, line ends, reading in bounded memory.
+//!
+//! It knows nothing of tools, permissions or the model. Every module of the shell may use it.
+
+pub mod encoding;
+pub mod lines;
+pub mod open;
+pub mod read;
+pub mod version;
+
+pub use open::{OpenError, open_dir, open_file};
+pub use read::{Ask, Page, ReadError, Text, read_text};
+pub use version::Version;
+
+#[cfg(test)]
+mod tests;

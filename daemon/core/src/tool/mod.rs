@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod call;
+pub mod name;
 pub mod outcome;
 pub mod projection;
 pub mod spec;

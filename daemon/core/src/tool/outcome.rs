@@ -72,7 +72,7 @@ pub enum Body {
 }
 
 /// Lines that were read from a text file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FileRead {
     /// The path as shown to the model: relative to the first root when inside it, else absolute.
     pub path: String,
@@ -96,6 +96,40 @@ pub struct FileRead {
     pub asked_range: bool,
     /// For a read by bytes: the range of bytes `[start, end)` that `lines` holds as one entry.
     pub bytes: Option<(u64, u64)>,
+    /// Lines of more than 2,000 characters among `lines` and `tail`, in order.
+    #[serde(default)]
+    pub long_lines: Vec<LongLine>,
+    /// The file's end, when the middle of a large file was left out of the result.
+    #[serde(default)]
+    pub tail: Option<Tail>,
+    /// The end of the asked range, when the result ends before it: number of its last line, or end of its bytes.
+    #[serde(default)]
+    pub asked_until: Option<u64>,
+    /// The version that the call expected, when the file has another one now.
+    #[serde(default)]
+    pub expected: Option<String>,
+}
+
+/// A line that is shown cut, with the bytes of the file that show the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LongLine {
+    /// Its number, from 1.
+    pub line: u64,
+    /// Its length in characters.
+    pub chars: u64,
+    /// Place in the file at which its 2,001st character begins, in bytes.
+    pub cut_at: u64,
+    /// Place in the file at which it ends, without its line end, in bytes.
+    pub end: u64,
+}
+
+/// The last lines of a file, after a gap.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Tail {
+    /// Number of the first of them, from 1.
+    pub first_line: u64,
+    /// They themselves, as [`FileRead::lines`].
+    pub lines: Vec<String>,
 }
 
 /// One entry of a folder listing or a glob.
@@ -176,8 +210,14 @@ pub enum MatchMode {
 }
 
 /// The result of a search.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Matches {
+    /// The pattern as the call gave it.
+    #[serde(default)]
+    pub pattern: String,
+    /// The file or folder that was searched, as shown to the model; none for all roots.
+    #[serde(default)]
+    pub base: Option<String>,
     /// How it is shown.
     pub mode: MatchMode,
     /// Files in the order in which they are shown.

@@ -1,0 +1,29 @@
+//! The exact calls that notices of omission name: a tool and its arguments as one line of JSON.
+
+use serde_json::Value;
+
+/// `<tool> {"field":value,…}` with the fields in the given order; nulls are left out.
+pub(super) fn call(tool: &str, fields: &[(&str, Value)]) -> String {
+    let mut out = format!("{tool} {{");
+    let mut first = true;
+    for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+        if !first {
+            out.push(',');
+        }
+        first = false;
+        out.push('"');
+        out.push_str(name);
+        out.push_str("\":");
+        out.push_str(&value.to_string());
+    }
+    out.push('}');
+    out
+}
+
+/// Versions are shown by their first digits: enough to tell any two versions of one file apart.
+pub(super) fn short_version(version: &str) -> &str {
+    version.get(..VERSION_DIGITS).unwrap_or(version)
+}
+
+/// Digits of a version that headers and calls show; tools take any start of a version from this length on.
+pub const VERSION_DIGITS: usize = 12;

@@ -1,0 +1,111 @@
+//! Projection of `read_file`.
+
+use super::call::{call, short_version};
+use super::lines::Lines;
+use super::{Parts, ProjectionInput, room};
+use crate::context::tokens::prefix_within;
+use crate::tool::outcome::FileRead;
+use serde_json::json;
+
+/// Files that instruct the model: the general limit only, since a gap in them would be a rule unread.
+const WHOLE: &[&str] = &["AGENTS.md", "CLAUDE.md", "SKILL.md"];
+
+/// A stretch of bytes shows at least this many characters, also under a budget that is used up: less would not be worth
+/// its call.
+const LEAST_CHARS: usize = 400;
+
+pub(super) fn file(input: &ProjectionInput<'_>, file: &FileRead) -> Parts {
+    let mut parts = match file.bytes {
+        Some((start, end)) => by_bytes(input, file, start, end),
+        None => by_lines(input, file),
+    };
+    parts.facts.push(format!("v {}", short_version(&file.version)));
+    if let Some(expected) = &file.expected {
+        parts.facts.push(format!(
+            "changed since v {}: this is the content now, line numbers may have moved",
+            short_version(expected)
+        ));
+    }
+    if file.encoding != "utf-8" {
+        parts.facts.push(file.encoding.clone());
+    }
+    if matches!(file.eol.as_str(), "crlf" | "cr" | "mixed") {
+        parts.facts.push(format!("{} line ends", file.eol));
+    }
+    if file.lossy {
+        parts.facts.push("invalid bytes shown as U+FFFD".to_owned());
+    }
+    parts
+}
+
+fn by_lines(input: &ProjectionInput<'_>, file: &FileRead) -> Parts {
+    if file.lines.is_empty() {
+        return Parts { facts: vec![file.path.clone(), "empty, 0 lines".to_owned()], ..Parts::default() };
+    }
+    let limit = if file.asked_range {
+        input.budget.asked_tokens
+    } else if WHOLE.iter().any(|name| file.path.rsplit('/').next() == Some(name)) {
+        input.budget.general_tokens
+    } else {
+        input.budget.tokens
+    };
+    let head: Vec<(u64, &str)> = (file.first_line..).zip(file.lines.iter().map(String::as_str)).collect();
+    let tail: Vec<(u64, &str)> =
+        file.tail.iter().flat_map(|tail| (tail.first_line..).zip(tail.lines.iter().map(String::as_str))).collect();
+    let in_hand = tail.last().or(head.last()).map_or(0, |(no, _)| *no);
+    let lines = Lines {
+        path: &file.path,
+        version: Some(&file.version),
+        numbered: true,
+        head,
+        tail,
+        last: file.asked_until.unwrap_or(in_hand).max(in_hand),
+        long: &file.long_lines,
+        in_order: file.asked_range,
+    };
+    let shown = lines.show(room(limit, &file.path));
+    let ranges: Vec<String> = shown
+        .ranges
+        .iter()
+        .map(|(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") })
+        .collect();
+    let word = if ranges.len() == 1 && !ranges.iter().any(|range| range.contains('-')) { "line" } else { "lines" };
+    Parts {
+        facts: vec![file.path.clone(), format!("{word} {} of {}", ranges.join(", "), file.total_lines)],
+        body: shown.body,
+        partial: shown.partial,
+    }
+}
+
+/// A stretch of bytes, shown as it stands. Only of plain UTF-8 is it known which bytes a character was: other
+/// encodings are shown as far as the tool read them, which is little.
+fn by_bytes(input: &ProjectionInput<'_>, file: &FileRead, start: u64, end: u64) -> Parts {
+    let text = file.lines.first().map(String::as_str).unwrap_or_default();
+    let until = file.asked_until.unwrap_or(end).max(end);
+    let mut shown = text;
+    let mut shown_end = end;
+    if file.encoding.starts_with("utf-8") && !file.lossy {
+        let fits = prefix_within(text, room(input.budget.asked_tokens, &file.path));
+        let least = text.char_indices().nth(LEAST_CHARS).map_or(text.len(), |(at, _)| at);
+        shown = text.get(..fits.max(least)).unwrap_or(text);
+        shown_end = end - (text.len() - shown.len()) as u64;
+    }
+    let mut body = shown.to_owned();
+    if shown_end < until {
+        let rest = call(
+            "read_file",
+            &[
+                ("target_file", json!(file.path)),
+                ("byte_offset", json!(shown_end)),
+                ("byte_limit", json!(until - shown_end)),
+                ("expected_version", json!(short_version(&file.version))),
+            ],
+        );
+        body.push_str(&format!("\n[bytes {shown_end}-{until} ({} bytes) not shown: {rest}]", until - shown_end));
+    }
+    Parts {
+        facts: vec![file.path.clone(), format!("bytes {start}-{shown_end} of {}", file.total_bytes)],
+        body,
+        partial: shown_end < until,
+    }
+}

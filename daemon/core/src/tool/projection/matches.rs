@@ -1,0 +1,172 @@
+//! Projection of `grep`: matches grouped by file, counts per file and in all, pages by cursor.
+//!
+//! The entries that a cursor counts are, in the order of the files: the shown lines; a file without saved lines is one
+//! entry.
+
+use super::call::call;
+use super::cursor::Cursor;
+use super::entries::{counted, one_line};
+use super::{Parts, ProjectionInput, room};
+use crate::context::tokens::tokens;
+use crate::tool::outcome::{FileMatches, MatchLine, MatchMode, Matches};
+use serde_json::{Value, json};
+
+pub(super) fn matches(input: &ProjectionInput<'_>, found: &Matches) -> Result<Parts, String> {
+    let total: u64 = found.files.iter().map(|file| weight(found.mode, file)).sum();
+    let from = input.cursor.unwrap_or(0);
+    if from > 0 && from >= total {
+        return Err(format!("There is no entry {from}: the result has {total}. It ends there."));
+    }
+    let base = found.base.as_deref().unwrap_or_default();
+    let limit = room(input.budget.tokens, base).saturating_sub(tokens(&found.pattern));
+    let mut page = Page { room: limit, left: found.head_limit.unwrap_or(u64::MAX).max(1), shown: 0, rows: Vec::new() };
+    let mut at = 0;
+    for file in &found.files {
+        let weight = weight(found.mode, file);
+        if at + weight > from && !page.file(found, file, from.saturating_sub(at)) {
+            break;
+        }
+        at += weight;
+    }
+    let to = from + page.shown;
+    let mut rows = page.rows;
+    if total == 0 {
+        rows.push("No matches.".to_owned());
+    }
+    if to < total {
+        let cursor = Cursor { call: input.continuation_of.unwrap_or(input.call), entry: to };
+        let next = again(found, ("cursor", json!(cursor.to_string())));
+        let unit = match found.mode {
+            MatchMode::Content => "lines",
+            MatchMode::FilesWithMatches | MatchMode::Count => "files",
+        };
+        rows.push(format!("[{unit} {}-{total} of the result not shown: {next}]", to + 1));
+    }
+    rows.extend(found.notes.iter().map(|note| format!("[{note}]")));
+    let files = found.files.len() as u64;
+    let place = found.base.as_ref().map_or_else(String::new, |base| format!(" in {base}"));
+    let more = if found.more { "more than " } else { "" };
+    let mut facts = vec![
+        format!("{}{place}", one_line(&found.pattern)),
+        format!("{more}{} in {}", counted(found.total, "match", "matches"), counted(files, "file", "files")),
+    ];
+    if from > 0 {
+        facts.push(format!("from entry {}", from + 1));
+    }
+    let unsaved = found.mode == MatchMode::Content
+        && found.files.iter().any(|file| matching(file) < file.count && !is_multiline(file));
+    Ok(Parts { facts, body: rows.join("\n"), partial: to < total || found.more || unsaved })
+}
+
+/// A page while it fills.
+struct Page {
+    /// Tokens left.
+    room: u64,
+    /// Lines or paths left.
+    left: u64,
+    /// Entries shown.
+    shown: u64,
+    rows: Vec<String>,
+}
+
+impl Page {
+    /// Adds a file from its entry `skip` on; false when the page is full before the file's end.
+    fn file(&mut self, found: &Matches, file: &FileMatches, skip: u64) -> bool {
+        match found.mode {
+            MatchMode::FilesWithMatches => self.entry(vec![file.path.clone()]),
+            MatchMode::Count => self.entry(vec![format!("{}\t{}", file.path, file.count)]),
+            MatchMode::Content => self.content(found, file, skip),
+        }
+    }
+
+    fn content(&mut self, found: &Matches, file: &FileMatches, skip: u64) -> bool {
+        let mut heading = Vec::new();
+        if !self.rows.is_empty() {
+            heading.push(String::new());
+        }
+        let continued = if skip > 0 { ", continued" } else { "" };
+        heading.push(format!("{} ({}{continued})", file.path, counted(file.count, "match", "matches")));
+        if file.lines.is_empty() {
+            let only = call("grep", &[("pattern", json!(found.pattern)), ("path", json!(file.path))]);
+            heading.push(format!("[counted only: {only}]"));
+            return self.entry(heading);
+        }
+        let mut before: Option<u64> = None;
+        for line in file.lines.iter().skip(skip as usize) {
+            let mut rows = std::mem::take(&mut heading);
+            if before.is_some_and(|no| no + 1 < line.line) && has_context(file) {
+                rows.push("  --".to_owned());
+            }
+            rows.push(row(file, line));
+            before = Some(line.line);
+            if !self.entry(rows) {
+                return false;
+            }
+        }
+        if let Some(last) = file.lines.last().filter(|_| matching(file) < file.count && !is_multiline(file)) {
+            let rest = call("read_file", &[("target_file", json!(file.path)), ("offset", json!(last.line + 1))]);
+            let further = file.count - matching(file);
+            self.rows
+                .push(format!("  [{} counted only: {rest}]", counted(further, "further match", "further matches")));
+        }
+        true
+    }
+
+    /// Adds the rows of one entry, if they fit or nothing stands there yet.
+    fn entry(&mut self, rows: Vec<String>) -> bool {
+        let cost: u64 = rows.iter().map(|row| tokens(row) + 1).sum();
+        if self.left == 0 || (cost > self.room && self.shown > 0) {
+            return false;
+        }
+        self.left -= 1;
+        self.room = self.room.saturating_sub(cost);
+        self.shown += 1;
+        self.rows.extend(rows);
+        true
+    }
+}
+
+/// `5:text` for a match, `5-text` for context.
+fn row(file: &FileMatches, line: &MatchLine) -> String {
+    let mark = if line.is_match { ':' } else { '-' };
+    let mut out = format!("  {}{mark}{}", line.line, line.text);
+    if let Some(len) = line.cut {
+        let whole =
+            call("read_file", &[("target_file", json!(file.path)), ("offset", json!(line.line)), ("limit", json!(1))]);
+        out.push_str(&format!(" [cut from {len} bytes: {whole}]"));
+    }
+    out
+}
+
+/// How many entries a file is.
+fn weight(mode: MatchMode, file: &FileMatches) -> u64 {
+    match mode {
+        MatchMode::Content => (file.lines.len() as u64).max(1),
+        MatchMode::FilesWithMatches | MatchMode::Count => 1,
+    }
+}
+
+fn matching(file: &FileMatches) -> u64 {
+    file.lines.iter().filter(|line| line.is_match).count() as u64
+}
+
+/// A match over several lines counts once, so that there are more marked lines than matches.
+fn is_multiline(file: &FileMatches) -> bool {
+    matching(file) > file.count
+}
+
+fn has_context(file: &FileMatches) -> bool {
+    file.lines.iter().any(|line| !line.is_match)
+}
+
+/// The call once more, with one field added.
+fn again(found: &Matches, field: (&str, Value)) -> String {
+    call(
+        "grep",
+        &[
+            ("pattern", json!(found.pattern)),
+            ("path", found.base.as_ref().map_or(Value::Null, |base| json!(base))),
+            field,
+        ],
+    )
+}

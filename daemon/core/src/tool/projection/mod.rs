@@ -1,0 +1,156 @@
+//! Projection: the text of a tool's result that enters the view. A small first look, the exact way to more.
+//!
+//! Pure; computed once when the result is committed, then stored. It never decides what is saved. Called by the turn
+//! machine for every result, and for a page that a cursor asks for (then no tool runs).
+//!
+//! Every projection begins with one line of the same form, the parts separated by ` · `:
+//!
+//! ```text
+//! [<tool> <status> · <what> · <facts> · partial · e/c7@r42]
+//! ```
+//!
+//! `partial` stands there when anything is left out; then the text has one line per omission, in brackets, that says
+//! what is missing and ends in the exact call that shows it: `<tool> <arguments as JSON>`. Data from outside cannot
+//! open one of Plimsoll's tags: the whole text passes [`crate::escape::data`].
+
+mod call;
+pub mod cursor;
+mod entries;
+mod file;
+mod lines;
+mod matches;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use super::outcome::{Body, Outcome, Status};
+use crate::context::tokens::tokens;
+use crate::id::{CallId, EvidenceId};
+
+/// Longer lines are shown cut, in characters.
+pub const LINE_CHARS: usize = 2_000;
+
+/// Most lines of a result under the general limit.
+pub const GENERAL_LINES: usize = 2_000;
+
+/// How much a projection may cost, in estimated tokens. A projection always shows at least one line or entry and the
+/// way to the rest, also when that costs more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// For structured results.
+    pub tokens: u64,
+    /// For a range of a file that was asked for explicitly.
+    pub asked_tokens: u64,
+    /// For everything else.
+    pub general_tokens: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { tokens: 2_000, asked_tokens: 8_000, general_tokens: 8_000 }
+    }
+}
+
+/// All that a projection is a function of.
+#[derive(Debug, Clone, Copy)]
+pub struct ProjectionInput<'a> {
+    /// The call that is answered.
+    pub call: CallId,
+    /// The tool's name.
+    pub tool: &'a str,
+    /// What is shown; for a page by cursor: the saved outcome of the call that the cursor names.
+    pub outcome: &'a Outcome,
+    /// The evidence id of this result.
+    pub evidence: EvidenceId,
+    /// Whether the revision in `evidence` is approximate.
+    pub approximate: bool,
+    /// What it may cost.
+    pub budget: Budget,
+    /// The first entry to show, from 0, when a cursor asks for a page.
+    pub cursor: Option<u64>,
+    /// Absolute path of the file in which the complete text is saved; without one nothing of a text is left out.
+    pub saved_path: Option<&'a str>,
+    /// The call that the cursor names; further cursors name it too.
+    pub continuation_of: Option<CallId>,
+}
+
+/// What the view shows of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Projection {
+    /// The text.
+    pub text: String,
+    /// Whether the result is marked as an error.
+    pub is_error: bool,
+    /// Whether anything was left out.
+    pub partial: bool,
+    /// Estimated tokens of `text`.
+    pub tokens: u64,
+}
+
+/// A result's facts and body, before its header is made.
+#[derive(Debug, Default)]
+struct Parts {
+    /// What stands between the status and the evidence id.
+    facts: Vec<String>,
+    /// Lines below the header, without a newline at the end.
+    body: String,
+    /// Whether anything was left out.
+    partial: bool,
+}
+
+/// The projection of a result.
+pub fn project(input: &ProjectionInput<'_>) -> Projection {
+    let pageable = matches!(input.outcome.body, Body::Entries(_) | Body::Matches(_));
+    if input.cursor.is_some() && !pageable {
+        let problem = format!(
+            "The result of {} has no pages to continue with a cursor. Call {} again without `cursor`.",
+            input.continuation_of.unwrap_or(input.call),
+            name(input.tool)
+        );
+        return finish(input, Status::Failed, Parts { body: problem, ..Parts::default() });
+    }
+    let parts = match &input.outcome.body {
+        Body::Text(text) => Ok(text::text(input, text)),
+        Body::File(file) => Ok(file::file(input, file)),
+        Body::Entries(list) => entries::entries(input, list),
+        Body::Matches(found) => matches::matches(input, found),
+        Body::Command(run) => Ok(text::command(input, run)),
+        Body::Todos(todos) => Ok(text::todos(todos)),
+    };
+    match parts {
+        Ok(parts) => finish(input, input.outcome.status, parts),
+        Err(problem) => finish(input, Status::Failed, Parts { body: problem, ..Parts::default() }),
+    }
+}
+
+fn finish(input: &ProjectionInput<'_>, status: Status, parts: Parts) -> Projection {
+    let mut text = format!("[{} {}", name(input.tool), status.word());
+    let approximate = if input.approximate { " (revision approximate)" } else { "" };
+    let partial = parts.partial.then(|| "partial".to_owned());
+    let evidence = format!("{}{approximate}", input.evidence);
+    for fact in parts.facts.into_iter().chain(partial).chain([evidence]) {
+        text.push_str(" · ");
+        text.push_str(&fact);
+    }
+    text.push(']');
+    if !parts.body.is_empty() {
+        text.push('\n');
+        text.push_str(&parts.body);
+    }
+    let text = crate::escape::data(&text).into_owned();
+    Projection { tokens: tokens(&text), is_error: status.is_error(), partial: parts.partial, text }
+}
+
+/// A tool's name as the header shows it: of a name that the model made up, one line of bounded length.
+fn name(tool: &str) -> String {
+    let shown: String = tool.trim().chars().filter(|c| !c.is_control()).take(64).collect();
+    if shown.is_empty() { "call".to_owned() } else { shown }
+}
+
+/// Tokens left for lines or entries when header, path and one notice have their share.
+fn room(limit: u64, path: &str) -> u64 {
+    /// Header and one notice without the paths in them, rounded up.
+    const FRAME: u64 = 120;
+    limit.saturating_sub(FRAME + 2 * tokens(path))
+}

@@ -1,0 +1,184 @@
+//! Which encoding a file's bytes are in, and text from them.
+//!
+//! A byte order mark decides; else valid UTF-8 is UTF-8; else a file that has more valid than invalid sequences is
+//! damaged UTF-8 and shown lossily; else the likeliest legacy encoding is taken.
+
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::Encoding;
+use plimsoll_core::ingest::{Source, text as ingest};
+
+/// How a file's bytes are to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decoder {
+    encoding: &'static Encoding,
+    /// Bytes of the byte order mark.
+    pub bom: usize,
+    /// Some bytes are not valid in the encoding and become U+FFFD.
+    pub lossy: bool,
+}
+
+impl Decoder {
+    /// Plain UTF-8.
+    pub const UTF8: Self = Self { encoding: encoding_rs::UTF_8, bom: 0, lossy: false };
+
+    /// The encoding that a byte order mark at the start of `bytes` names.
+    pub fn by_mark(bytes: &[u8]) -> Option<Self> {
+        Encoding::for_bom(bytes).map(|(encoding, bom)| Self { encoding, bom, lossy: false })
+    }
+
+    /// UTF-8 with some invalid bytes.
+    pub fn damaged_utf8(self) -> Self {
+        Self { lossy: true, ..self }
+    }
+
+    /// The likeliest encoding of bytes that are not UTF-8.
+    pub fn guess(sample: &[u8]) -> Self {
+        let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+        detector.feed(sample, true);
+        Self { encoding: detector.guess(None, Utf8Detection::Deny), bom: 0, lossy: false }
+    }
+
+    /// Bytes per unit in which line ends are looked for, and whether the high byte comes first.
+    pub fn unit(self) -> Unit {
+        if self.encoding == encoding_rs::UTF_16LE {
+            Unit::LittleEndian
+        } else if self.encoding == encoding_rs::UTF_16BE {
+            Unit::BigEndian
+        } else {
+            Unit::Byte
+        }
+    }
+
+    /// The name as results show it.
+    pub fn name(self) -> String {
+        let name = self.encoding.name().to_ascii_lowercase();
+        if self.bom > 0 && name == "utf-8" { "utf-8-bom".to_owned() } else { name }
+    }
+
+    /// Text from bytes without a byte order mark, and whether any byte was invalid.
+    pub fn decode(self, bytes: &[u8]) -> (String, bool) {
+        let (text, had_errors) = self.encoding.decode_without_bom_handling(bytes);
+        if text.contains('\0') { (ingest(Source::File, text.as_bytes()), true) } else { (text.into_owned(), had_errors) }
+    }
+
+    /// How many of `bytes`, which begin a character, hold its first `chars` characters; all when there are fewer.
+    pub fn bytes_of_chars(self, bytes: &[u8], chars: usize) -> usize {
+        match self.unit() {
+            Unit::Byte if self.encoding == encoding_rs::UTF_8 => utf8_bytes_of_chars(bytes, chars),
+            Unit::Byte if self.encoding.is_single_byte() => chars.min(bytes.len()),
+            Unit::Byte => self.measured(bytes, chars),
+            Unit::LittleEndian => utf16_bytes_of_chars(bytes, chars, |pair| u16::from_le_bytes(pair)),
+            Unit::BigEndian => utf16_bytes_of_chars(bytes, chars, |pair| u16::from_be_bytes(pair)),
+        }
+    }
+
+    /// Multi-byte legacy encodings: the length is found by decoding ever longer starts, halving the step.
+    fn measured(self, bytes: &[u8], chars: usize) -> usize {
+        let count = |end: usize| {
+            let (text, _) = self.encoding.decode_without_bom_handling(bytes.get(..end).unwrap_or(bytes));
+            text.chars().count()
+        };
+        if count(bytes.len()) <= chars {
+            return bytes.len();
+        }
+        // The count grows with the length but for an unfinished last character, which counts as one.
+        let (mut low, mut high) = (0, bytes.len());
+        while low + 1 < high {
+            let middle = usize::midpoint(low, high);
+            if count(middle) <= chars { low = middle } else { high = middle }
+        }
+        low
+    }
+}
+
+/// In what steps line ends are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// One byte; in every supported encoding but UTF-16 the byte 0x0A is always a line feed.
+    Byte,
+    /// Two bytes, the low one first.
+    LittleEndian,
+    /// Two bytes, the high one first.
+    BigEndian,
+}
+
+fn utf8_bytes_of_chars(bytes: &[u8], chars: usize) -> usize {
+    let mut left = chars;
+    let mut at = 0;
+    for chunk in bytes.utf8_chunks() {
+        for (offset, _) in chunk.valid().char_indices() {
+            if left == 0 {
+                return at + offset;
+            }
+            left -= 1;
+        }
+        at += chunk.valid().len();
+        if !chunk.invalid().is_empty() {
+            if left == 0 {
+                return at;
+            }
+            left -= 1;
+            at += chunk.invalid().len();
+        }
+    }
+    at
+}
+
+fn utf16_bytes_of_chars(bytes: &[u8], chars: usize, unit: impl Fn([u8; 2]) -> u16) -> usize {
+    let units = bytes.as_chunks::<2>().0.iter().map(|pair| unit(*pair));
+    let mut at = 0;
+    for c in char::decode_utf16(units).take(chars) {
+        at += match c {
+            Ok(c) => c.len_utf16() * 2,
+            Err(_) => 2,
+        };
+    }
+    at
+}
+
+/// Counts of UTF-8 sequences over pieces of a file, whatever the cuts between them.
+#[derive(Debug, Default)]
+pub struct Utf8Count {
+    /// Valid sequences of more than one byte.
+    pub multibyte: u64,
+    /// Invalid sequences.
+    pub invalid: u64,
+    carry: Vec<u8>,
+}
+
+impl Utf8Count {
+    /// Takes the next piece.
+    pub fn feed(&mut self, piece: &[u8]) {
+        if self.carry.is_empty() {
+            self.count(piece);
+        } else {
+            let mut joined = std::mem::take(&mut self.carry);
+            joined.extend_from_slice(piece);
+            self.count(&joined);
+        }
+    }
+
+    /// The file ends: an unfinished sequence is invalid.
+    pub fn end(&mut self) {
+        self.invalid += u64::from(!self.carry.is_empty());
+        self.carry.clear();
+    }
+
+    fn count(&mut self, bytes: &[u8]) {
+        if bytes.is_ascii() {
+            return;
+        }
+        let mut at = 0;
+        for chunk in bytes.utf8_chunks() {
+            self.multibyte += chunk.valid().chars().filter(|c| c.len_utf8() > 1).count() as u64;
+            at += chunk.valid().len() + chunk.invalid().len();
+            let unfinished = at == bytes.len()
+                && std::str::from_utf8(chunk.invalid()).is_err_and(|error| error.error_len().is_none());
+            if unfinished {
+                self.carry = chunk.invalid().to_vec();
+            } else {
+                self.invalid += u64::from(!chunk.invalid().is_empty());
+            }
+        }
+    }
+}
