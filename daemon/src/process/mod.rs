@@ -1,1 +1,43 @@
-//! To be filled.
+//! The one way to start a process.
+//!
+//! A command never is a child of the daemon itself. The daemon starts its own binary as `plimsoll __exec` ([`exec`]),
+//! and that helper starts the command, owns its output, and ends it with everything it started when it is told to or
+//! when the daemon is gone. [`run`] is the daemon's side, [`frame`] what the two say to each other, [`background`] what
+//! is left of commands that have ended, [`recover`] what is left of a daemon that has died.
+//!
+//! Nothing here knows of sessions or tools.
+
+pub mod background;
+pub mod environment;
+pub mod exec;
+pub mod frame;
+pub mod recover;
+pub mod run;
+pub mod table;
+
+use std::path::{Path, PathBuf};
+
+/// The binary that is started as `__exec`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Helper(PathBuf);
+
+impl Helper {
+    /// The binary of this process. On Linux the running one, also after its file was replaced by an update.
+    pub fn own() -> std::io::Result<Self> {
+        if cfg!(target_os = "linux") {
+            Ok(Self(PathBuf::from("/proc/self/exe")))
+        } else {
+            std::env::current_exe().map(Self)
+        }
+    }
+
+    /// The binary in this file.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}

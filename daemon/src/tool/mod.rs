@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub mod registry;
+pub mod run_terminal_cmd;
 
 /// A tool that acts on the world. The open set: others add implementations.
 pub trait Tool: Send + Sync {

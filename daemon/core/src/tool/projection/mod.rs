@@ -14,6 +14,7 @@
 //! open one of Plimsoll's tags: the whole text passes [`crate::escape::data`].
 
 mod call;
+pub mod command;
 pub mod cursor;
 mod entries;
 mod file;
@@ -115,7 +116,10 @@ pub fn project(input: &ProjectionInput<'_>) -> Projection {
         Body::File(file) => Ok(file::file(input, file)),
         Body::Entries(list) => entries::entries(input, list),
         Body::Matches(found) => matches::matches(input, found),
-        Body::Command(run) => Ok(text::command(input, run)),
+        Body::Command(run) => {
+            let shown = command::project_command(run, input.budget.tokens, tokens);
+            Ok(Parts { facts: shown.facts, body: shown.body, partial: shown.partial })
+        }
         Body::Todos(todos) => Ok(text::todos(todos)),
     };
     match parts {

@@ -11,29 +11,6 @@ pub(super) fn text(input: &ProjectionInput<'_>, text: &str) -> Parts {
     bounded(input, text, input.saved_path)
 }
 
-/// The way a command ended, then its output under the general limit.
-pub(super) fn command(input: &ProjectionInput<'_>, run: &CommandRun) -> Parts {
-    let exit = match run.exit {
-        Exit::Code(code) => format!("exit code {code}"),
-        Exit::Signal(signal) => format!("ended by signal {signal}"),
-        Exit::TimedOut => "timed out".to_owned(),
-        Exit::Cancelled => "interrupted by the user".to_owned(),
-        Exit::NotStarted => "not started".to_owned(),
-    };
-    let output = &run.output;
-    let mut whole = output.head.clone();
-    if output.omitted > 0 {
-        whole.push_str(&format!("\n[{} not kept here]\n", counted(output.omitted, "byte", "bytes")));
-        whole.push_str(&output.tail);
-    }
-    let log = run.log.as_deref().filter(|_| output.omitted == 0);
-    let mut parts = bounded(input, &whole, log);
-    parts.facts = vec![exit, format!("{} ms", run.duration_ms), format!("in {}", run.cwd)];
-    parts.facts.extend(run.log.as_ref().map(|log| format!("log {log}")));
-    parts.partial |= output.omitted > 0;
-    parts
-}
-
 /// The list, one todo a line.
 pub(super) fn todos(todos: &[Todo]) -> Parts {
     let rows: Vec<String> = todos
