@@ -278,6 +278,12 @@ fn file_text(file: &FileRead) -> String {
     for (no, line) in (file.first_line..).zip(&file.lines) {
         let _ = writeln!(out, "{no}|{line}");
     }
+    if let Some(tail) = &file.tail {
+        let _ = writeln!(out, "[lines {}-{} not kept here]", last.saturating_add(1), tail.first_line.saturating_sub(1));
+        for (no, line) in (tail.first_line..).zip(&tail.lines) {
+            let _ = writeln!(out, "{no}|{line}");
+        }
+    }
     out
 }
 

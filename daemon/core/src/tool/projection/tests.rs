@@ -193,7 +193,7 @@ fn commands_and_todos_have_their_facts_first() {
         cwd: ".".to_owned(),
         exit: Exit::Code(1),
         duration_ms: 12,
-        output: Output { head: "bad\n".to_owned(), omitted: 0, tail: String::new(), total_bytes: 4 },
+        output: Output { head: "bad\n".to_owned(), omitted: 0, tail: String::new(), total_bytes: 4, omitted_lines: 0 },
         stderr: Output::default(),
         log: Some("/d/c7.log".to_owned()),
         left_running: Vec::new(),
@@ -201,7 +201,7 @@ fn commands_and_todos_have_their_facts_first() {
     check(
         "run_terminal_cmd",
         &Outcome { status: Status::Failed, body: Body::Command(run) },
-        "[run_terminal_cmd failed · exit code 1 · 12 ms · in . · log /d/c7.log · e/c7@r42]\nbad\n",
+        "[run_terminal_cmd failed · exit code 1 · 12 ms · 1 line · e/c7@r42]\nbad",
     );
     let todo = Todo { id: "1".to_owned(), content: "look".to_owned(), status: TodoStatus::InProgress };
     check("todo_write", &ok(Body::Todos(vec![todo])), "[todo_write ok · 1 todo · e/c7@r42]\n1\tin_progress\tlook");

@@ -7,8 +7,8 @@ use crate::model::request::{Api, Reasoning};
 use crate::model::usage::Usage;
 use crate::time::Timestamp;
 use crate::tool::outcome::{
-    Body, CommandRun, Entries, Entry, EntryKind, Exit, FileMatches, FileRead, MatchLine, MatchMode, Matches, Outcome,
-    Output, Status, Todo, TodoStatus,
+    Body, CommandRun, Entries, Entry, EntryKind, Exit, FileMatches, FileRead, LongLine, MatchLine, MatchMode, Matches,
+    Outcome, Output, Status, Tail, Todo, TodoStatus,
 };
 use crate::transcript::item::{
     AssistantText, MetaCause, MetaMessage, Notice, NoticeCause, ToolCall, ToolResult, UserMessage,
@@ -94,6 +94,10 @@ fn every_kind_of_result_has_its_golden_form() {
             lines: vec!["one".into(), "two".into()],
             asked_range: false,
             bytes: None,
+            long_lines: vec![LongLine { line: 2, chars: 2_500, cut_at: 2_004, end: 2_504 }],
+            tail: Some(Tail { first_line: 9, lines: vec!["nine".into()] }),
+            asked_until: Some(9),
+            expected: Some("ffffffffffffffffffffffffffffffff".into()),
         }),
     );
     check_result(
@@ -121,6 +125,8 @@ fn every_kind_of_result_has_its_golden_form() {
             more: false,
             head_limit: Some(20),
             notes: vec![],
+            pattern: "fn".into(),
+            base: Some("src".into()),
         }),
     );
     check_result(

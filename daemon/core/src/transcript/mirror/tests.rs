@@ -87,9 +87,11 @@ fn results_are_readable_whole() {
         first_line: 4,
         lines: vec!["x".into(), String::new()],
         asked_range: true,
-        bytes: None,
+        ..FileRead::default()
     };
     assert_eq!(full_text(&Body::File(file.clone())), "a.rs: lines 4-5 of 9, 70 bytes, version v\n4|x\n5|\n");
+    let cut = FileRead { tail: Some(Tail { first_line: 9, lines: vec!["z".into()] }), ..file.clone() };
+    assert!(full_text(&Body::File(cut)).ends_with("4|x\n5|\n[lines 6-8 not kept here]\n9|z\n"));
     let bytes = FileRead { bytes: Some((3, 4)), lines: vec!["x".into()], ..file };
     assert_eq!(full_text(&Body::File(bytes)), "a.rs: bytes 3-4 of 70, version v\nx\n");
     let entries = Entries {
@@ -116,8 +118,7 @@ fn results_are_readable_whole() {
         }],
         total: 1,
         more: true,
-        head_limit: None,
-        notes: vec![],
+        ..Matches::default()
     };
     assert_eq!(full_text(&Body::Matches(matches)), "at least 1 matching lines in 1 files\na.rs: 1\n1-before\n2:hit\n");
     let run = CommandRun {
