@@ -4,7 +4,7 @@ use super::*;
 use crate::id::{CallId, ItemNo, Revision, StepNo, TurnNo};
 use crate::model::request::{Api, Reasoning};
 use crate::time::Timestamp;
-use crate::tool::outcome::{Entry, FileMatches, MatchLine, Outcome, Status, Todo};
+use crate::tool::outcome::{Entry, FileMatches, MatchLine, Outcome, Status, Tail, Todo};
 use crate::transcript::item::{AssistantText, MetaMessage, Notice, ToolCall, ToolResult, UserMessage};
 use proptest::prelude::*;
 
