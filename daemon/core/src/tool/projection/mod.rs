@@ -130,7 +130,7 @@ pub fn project(input: &ProjectionInput<'_>) -> Projection {
 
 fn finish(input: &ProjectionInput<'_>, status: Status, parts: Parts) -> Projection {
     let mut text = format!("[{} {}", name(input.tool), status.word());
-    let approximate = if input.approximate { " (revision approximate)" } else { "" };
+    let approximate = if input.approximate { " approx." } else { "" };
     let partial = parts.partial.then(|| "partial".to_owned());
     let evidence = format!("{}{approximate}", input.evidence);
     for fact in parts.facts.into_iter().chain(partial).chain([evidence]) {

@@ -167,7 +167,7 @@ fn errors_and_unknown_tools_have_the_same_header() {
     check(" \n", &Outcome::failed("x"), "[call failed · e/c7@r42]\nx");
     let outcome = Outcome { status: Status::Denied, body: Body::Text("The user said no.".to_owned()) };
     let projection = project(&ProjectionInput { approximate: true, ..input("grep", &outcome) });
-    assert_eq!(projection.text, "[grep denied · e/c7@r42 (revision approximate)]\nThe user said no.");
+    assert_eq!(projection.text, "[grep denied · e/c7@r42 approx.]\nThe user said no.");
     assert!(projection.is_error);
 }
 
