@@ -1,5 +1,7 @@
 //! A workspace in a temporary folder in which `run_terminal_cmd` runs for real.
 
+#![allow(dead_code, reason = "each test binary uses a part of this")]
+
 use plimsoll::process::Helper;
 use plimsoll::process::background::Background;
 use plimsoll::tool::run_terminal_cmd::RunTerminalCmd;
