@@ -1,5 +1,7 @@
 //! A command ends with its daemon, also with one that had no time to say anything.
 
+#![allow(clippy::unwrap_used, reason = "only tests call this")]
+
 mod support;
 
 use plimsoll::process::Helper;
@@ -28,9 +30,9 @@ fn helper() -> Helper {
 }
 
 fn folder() -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().canonicalize().unwrap();
-    (folder, path)
+    let kept = tempfile::tempdir().unwrap();
+    let path = kept.path().canonicalize().unwrap();
+    (kept, path)
 }
 
 fn start(folder: &Path, command: &str) -> (UnixStream, std::process::Child) {

@@ -1,6 +1,8 @@
 //! What commands cost the daemon: memory, file descriptors, processes. Measured on this very process, so that these
 //! tests run one after the other.
 
+#![allow(clippy::unwrap_used, reason = "only tests call this")]
+
 mod support;
 
 use futures_util::StreamExt;
