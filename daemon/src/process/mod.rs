@@ -41,3 +41,15 @@ impl Helper {
         &self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_own_binary_can_be_started_again() {
+        let listed = std::process::Command::new(Helper::own().unwrap().path()).arg("--list").output().unwrap();
+        let listed = String::from_utf8(listed.stdout).unwrap();
+        assert!(listed.contains("process::tests::the_own_binary_can_be_started_again: test"), "{listed}");
+    }
+}

@@ -1,5 +1,8 @@
 //! A workspace in a temporary folder in which `run_terminal_cmd` runs for real.
 
+#![allow(dead_code, reason = "each test binary uses a part of this")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "only tests call this")]
+
 use plimsoll::process::Helper;
 use plimsoll::process::background::Background;
 use plimsoll::tool::run_terminal_cmd::RunTerminalCmd;
@@ -17,7 +20,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// The longest that anything in these tests may take before it counts as hanging.
-pub const LIMIT: Duration = Duration::from_secs(60);
+pub const LIMIT: Duration = Duration::from_mins(1);
 
 pub struct Workspace {
     _folder: tempfile::TempDir,

@@ -1,6 +1,7 @@
 //! The beginning and the end of an output, in bounded memory, and how much is between them.
 
 use crate::process::frame::Totals;
+use plimsoll_core::ingest::command::line_feeds;
 use std::collections::VecDeque;
 
 /// How much of the beginning is kept, in bytes; of the end as much again. Together the size up to which a result is kept
@@ -47,10 +48,6 @@ impl Keep {
     pub fn take(&mut self) -> (Vec<u8>, Vec<u8>) {
         (std::mem::take(&mut self.head), std::mem::take(&mut self.tail).into())
     }
-}
-
-fn line_feeds(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 #[cfg(test)]

@@ -234,7 +234,7 @@ impl Supervisor {
             stopped: self.stopped,
             duration_ms: u64::try_from((ended_at - self.started).as_millis()).unwrap_or(u64::MAX),
             left_running,
-            stays: !given_up && !(self.all_gone && self.stdout.is_none() && self.stderr.is_none()),
+            stays: !given_up && (!self.all_gone || self.stdout.is_some() || self.stderr.is_some()),
             output: self.output_kept.totals(),
             stderr: self.stderr_kept.totals(),
             log_error: self.log.error().map(str::to_owned),

@@ -36,10 +36,9 @@ impl Live {
 
     /// Says that `count` bytes are left out here; gives what is to be appended.
     pub(super) fn skip(&mut self, count: u64) -> String {
-        let mut text = self.quiet();
+        let begun = self.quiet();
         *self = Self::default();
-        text.push_str(&format!("\n[{count} bytes not shown here; the result and the log have them]\n"));
-        text
+        format!("{begun}\n[{count} bytes not shown here; the result and the log have them]\n")
     }
 
     /// `line` without what of it was shown already.

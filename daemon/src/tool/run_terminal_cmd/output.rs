@@ -2,6 +2,7 @@
 
 use crate::process::frame::Totals;
 use crate::process::run::Kept;
+use plimsoll_core::ingest::command::line_feeds;
 use plimsoll_core::ingest::{self, Source};
 use plimsoll_core::tool::outcome::Output;
 
@@ -22,10 +23,6 @@ pub(super) fn output(kept: &Kept, totals: Totals) -> Output {
         tail: clean(tail),
         total_bytes: totals.bytes,
     }
-}
-
-fn line_feeds(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 /// Where the head ends: after its last line, or after its last whole character.

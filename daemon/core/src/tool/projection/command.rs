@@ -3,6 +3,7 @@
 //!
 //! Lines have the numbers that they have in the log. Text is not escaped here; the caller escapes the whole.
 
+use crate::ingest::command::line_feeds;
 use crate::tool::outcome::{CommandRun, Exit, Output};
 use serde_json::json;
 use std::collections::HashMap;
@@ -175,8 +176,7 @@ struct Shown {
 
 impl<'a> Lines<'a> {
     fn of(output: &'a Output) -> Self {
-        let feeds = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count() as u64;
-        let first_of_tail = 1 + feeds(&output.head) + output.omitted_lines;
+        let first_of_tail = 1 + line_feeds(output.head.as_bytes()) + output.omitted_lines;
         let tail = if output.omitted > 0 { numbered(&output.tail, first_of_tail) } else { Vec::new() };
         Self { head: numbered(&output.head, 1), tail, omitted: output.omitted }
     }
@@ -199,8 +199,7 @@ impl<'a> Lines<'a> {
     /// The lines within `room` tokens; at least a piece of the last one. `in_log`: the numbers are those of the log.
     fn show(&self, limit: u64, room: &Room<'_>, in_log: bool) -> Shown {
         if self.omitted == 0
-            && let (all, left) = take(self.head.iter(), limit, room, Cut::Never)
-            && left.is_none()
+            && let (all, true) = take(self.head.iter(), limit, room, Cut::Never)
         {
             return Shown { partial: false, lines: all.into_iter().map(|(_, line)| line).collect() };
         }
@@ -251,13 +250,13 @@ enum Cut {
     End,
 }
 
-/// Lines while they fit, and the number of the first that does not.
+/// Lines while they fit, and whether that was all of them.
 fn take<'b>(
     lines: impl Iterator<Item = &'b (u64, &'b str)>,
     limit: u64,
     room: &Room<'_>,
     cut: Cut,
-) -> (Vec<(u64, String)>, Option<u64>) {
+) -> (Vec<(u64, String)>, bool) {
     let mut taken = Vec::new();
     let mut spent = 0;
     for (no, text) in lines {
@@ -266,18 +265,17 @@ fn take<'b>(
         let fits = !long && (room.tokens)(text) < left;
         let shown = match cut {
             _ if fits => (*text).to_owned(),
-            Cut::Never => return (taken, Some(*no)),
             // One that alone is too long is cut; another that does not fit any more is left to the log.
             Cut::Start | Cut::End if long || taken.is_empty() => match shorten(*no, text, left, room, cut) {
                 Some(shown) => shown,
-                None => return (taken, Some(*no)),
+                None => return (taken, false),
             },
-            Cut::Start | Cut::End => return (taken, Some(*no)),
+            Cut::Never | Cut::Start | Cut::End => return (taken, false),
         };
         spent += (room.tokens)(&shown) + 1;
         taken.push((*no, shown));
     }
-    (taken, None)
+    (taken, true)
 }
 
 /// A piece of a line that is too long, with a notice; none when not even a short piece fits.

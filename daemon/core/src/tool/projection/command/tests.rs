@@ -8,6 +8,10 @@ fn tokens(text: &str) -> u64 {
     (text.len() as u64).div_ceil(4)
 }
 
+fn numbered_lines(count: u32) -> String {
+    (1..=count).map(|no| format!("line number {no}\n")).collect::<Vec<_>>().concat()
+}
+
 fn run(exit: Exit, output: &str, stderr: &str) -> CommandRun {
     let whole = |text: &str| Output { head: text.to_owned(), total_bytes: text.len() as u64, ..Output::default() };
     CommandRun {
@@ -52,12 +56,12 @@ fn what_still_runs_is_named_with_the_way_to_end_it() {
 
 #[test]
 fn of_a_long_output_more_of_the_end_is_shown_and_the_gap_names_the_call() {
-    let output: String = (1..=5_000).map(|no| format!("line number {no}\n")).collect();
+    let output: String = numbered_lines(5_000);
     let shown = project_command(&run(Exit::Code(0), &output, ""), 400, tokens);
     let lines: Vec<&str> = shown.body.lines().collect();
     let gap = lines.iter().position(|line| line.starts_with('[')).unwrap();
     let first_of_tail = 5_000 - (lines.len() - gap - 1) + 1;
-    assert_eq!(lines[..gap].join("\n") + "\n", output[..lines[..gap].join("\n").len() + 1]);
+    assert_eq!(lines[..gap].join("\n") + "\n", output[..=lines[..gap].join("\n").len()]);
     let hidden = first_of_tail - gap - 1;
     assert_eq!(
         lines[gap],
@@ -75,7 +79,7 @@ fn of_a_long_output_more_of_the_end_is_shown_and_the_gap_names_the_call() {
 
 #[test]
 fn standard_error_is_shown_whole_while_standard_output_is_cut() {
-    let mut output: String = (1..=3_000).map(|no| format!("line number {no}\n")).collect();
+    let mut output: String = numbered_lines(3_000);
     output.insert_str(20_000, "error: the one that counts\n");
     let shown = project_command(&run(Exit::Code(1), &output, "error: the one that counts\n"), 400, tokens);
     assert!(shown.body.starts_with("[stdout and stderr as they came]\nline number 1\n"), "{}", shown.body);
@@ -84,7 +88,7 @@ fn standard_error_is_shown_whole_while_standard_output_is_cut() {
 
 #[test]
 fn standard_error_that_is_shown_anyway_is_not_repeated() {
-    let mut output: String = (1..=3_000).map(|no| format!("line number {no}\n")).collect();
+    let mut output: String = numbered_lines(3_000);
     output.push_str("error: at the end\n");
     let shown = project_command(&run(Exit::Code(1), &output, "error: at the end\n"), 400, tokens);
     assert_eq!(shown.body.matches("error: at the end").count(), 1);
