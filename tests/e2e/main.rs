@@ -1,1 +1,2 @@
-//! E2E.
+//! End to end: the real binary, a scripted model server over real HTTP, clients over the real socket. One file per
+//! behaviour; each is a module here, which a tidy test checks.

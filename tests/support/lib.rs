@@ -1,5 +1,33 @@
-//! What the end-to-end tests stand on: a scripted model server, a daemon on temporary folders, clients, repositories.
+//! What the end-to-end tests stand on: a scripted model server, a machine with a daemon on temporary folders, clients,
+//! workspaces.
 //!
 //! Nothing here is used outside tests, so everything here may panic: a panic is a failed test that says why.
 
+pub mod client;
+pub mod daemon;
+pub mod gone;
+pub mod machine;
 pub mod model_server;
+pub mod session;
+pub mod workspace;
+
+use std::time::Duration;
+
+/// How long a test waits for something that must come before it fails. Generous: the machine may be shared.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The path of the binary under test. Only in integration tests of this package.
+#[macro_export]
+macro_rules! binary {
+    () => {
+        std::path::Path::new(env!("CARGO_BIN_EXE_plimsoll-tested"))
+    };
+}
+
+/// The result of `future`, which must come in time. `what` names it for the failure's message.
+pub async fn in_time<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(PATIENCE, future).await {
+        Ok(value) => value,
+        Err(_) => panic!("waited {} s in vain for {what}", PATIENCE.as_secs()),
+    }
+}

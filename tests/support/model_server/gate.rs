@@ -1,6 +1,6 @@
 //! A place where an answer waits until the test lets it go on, so that tests meet it there without sleeping.
 
-use super::PATIENCE;
+use crate::in_time;
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -25,8 +25,9 @@ impl Gate {
     /// Waits until an answer stands before the gate: everything that its step puts before it has been written.
     pub async fn reached(&self) {
         let mut reached = self.shared.0.subscribe();
-        let waited = tokio::time::timeout(PATIENCE, reached.wait_for(|reached| *reached)).await;
-        assert!(waited.is_ok(), "no answer reached the gate");
+        in_time("an answer at the gate", reached.wait_for(|reached| *reached))
+            .await
+            .expect("the gate holds the sender");
     }
 
     /// Opens it.

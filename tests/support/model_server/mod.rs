@@ -18,6 +18,7 @@ pub use misbehave::{Cut, UsagePlace};
 pub use record::{End, Recorded, Seen};
 pub use script::{Call, Script, Step, Usage};
 
+use crate::PATIENCE;
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
@@ -30,13 +31,10 @@ use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
-
-/// How long a test waits for something that must come before it fails. Generous: the machine may be shared.
-pub const PATIENCE: Duration = Duration::from_secs(60);
 
 type Body = UnsyncBoxBody<Bytes, std::io::Error>;
 

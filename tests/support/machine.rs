@@ -1,0 +1,164 @@
+//! A machine of its own for one test: temporary home, configuration, data and runtime folders, a clean environment, and
+//! commands that run in it. Whatever daemon was started on it, by whom ever, ends with it.
+
+use crate::daemon::TestDaemon;
+use crate::model_server::ModelServer;
+use plimsoll_core::model::request::Api;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use tokio::process::Command;
+
+/// The folders and the environment. See the module's head.
+pub struct Machine {
+    folder: TempDir,
+    binary: PathBuf,
+    env: BTreeMap<String, String>,
+}
+
+impl Machine {
+    /// A fresh machine on which this binary is Plimsoll; usually [`binary!`](crate::binary).
+    pub fn new(binary: &Path) -> Self {
+        let folder = TempDir::new().expect("a temporary folder");
+        let mut env = BTreeMap::new();
+        for (name, sub) in [
+            ("HOME", "home"),
+            ("PLIMSOLL_CONFIG_DIR", "config"),
+            ("PLIMSOLL_DATA_DIR", "data"),
+            ("PLIMSOLL_RUNTIME_DIR", "run"),
+        ] {
+            let path = folder.path().join(sub);
+            fs::create_dir(&path).expect("a folder of the machine");
+            env.insert(name.to_owned(), path.to_str().expect("temporary folders have plain names").to_owned());
+        }
+        env.insert("PATH".to_owned(), std::env::var("PATH").expect("a PATH"));
+        env.insert("LANG".to_owned(), "C.UTF-8".to_owned());
+        Self { folder, binary: binary.to_owned(), env }
+    }
+
+    /// Sets a variable for everything that is started from now on.
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Makes `server` the configured model `test/scripted`, with the given permission mode.
+    pub fn model(self, server: &ModelServer, api: Api, mode: &str) -> Self {
+        let word = match api {
+            Api::OpenaiChat => "openai-chat",
+            Api::AnthropicMessages => "anthropic-messages",
+            Api::Offline => panic!("the offline model needs no server"),
+        };
+        self.configure(&format!(
+            "model = \"test/scripted\"\n\n[providers.test]\napi = \"{word}\"\nbase_url = \"{}\"\n\n\
+             [providers.test.models.scripted]\ncontext_window = 200000\nmax_output = 8192\n\n[permissions]\nmode = \"{mode}\"\n",
+            server.base_url(api)
+        ))
+    }
+
+    /// Writes `config.toml`.
+    pub fn configure(self, text: &str) -> Self {
+        fs::write(self.folder("PLIMSOLL_CONFIG_DIR").join("config.toml"), text).expect("a configuration");
+        self
+    }
+
+    fn folder(&self, variable: &str) -> PathBuf {
+        self.env[variable].clone().into()
+    }
+
+    /// The data folder.
+    pub fn data(&self) -> PathBuf {
+        self.folder("PLIMSOLL_DATA_DIR")
+    }
+
+    /// The configuration folder.
+    pub fn config(&self) -> PathBuf {
+        self.folder("PLIMSOLL_CONFIG_DIR")
+    }
+
+    /// The environment of everything that is started here.
+    pub fn environment(&self) -> &BTreeMap<String, String> {
+        &self.env
+    }
+
+    /// `plimsoll` with these arguments, in this folder, ready to be started; killed when its handle is dropped.
+    pub fn command(&self, cwd: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.args(arguments).current_dir(cwd).env_clear().envs(&self.env).kill_on_drop(true);
+        command
+    }
+
+    /// Starts a daemon and waits until it is ready.
+    pub async fn daemon(self) -> TestDaemon {
+        TestDaemon::start(self).await
+    }
+
+    /// What the daemon has logged, for the messages of failures.
+    pub fn log(&self) -> String {
+        let mut files: Vec<PathBuf> = fs::read_dir(self.data().join("logs"))
+            .map(|entries| entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
+            .unwrap_or_default();
+        files.sort();
+        files.iter().filter_map(|file| fs::read_to_string(file).ok()).collect()
+    }
+
+    /// The process that last became the daemon here, if it still runs and is one of ours.
+    pub fn daemon_pid(&self) -> Option<u32> {
+        let holder: Value = serde_json::from_slice(&fs::read(self.data().join("daemon.lock")).ok()?).ok()?;
+        let pid = u32::try_from(holder["pid"].as_u64()?).ok()?;
+        // Numbers are used again: only a process that was started on this machine's folders is ours.
+        let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+        let ours = format!("PLIMSOLL_DATA_DIR={}", self.data().display());
+        environment.split(|byte| *byte == 0).any(|entry| entry == ours.as_bytes()).then_some(pid)
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        let pid = self.daemon_pid().and_then(|pid| i32::try_from(pid).ok()).and_then(rustix::process::Pid::from_raw);
+        if let Some(pid) = pid {
+            // What the daemon had started ends by its lifeline.
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+        if std::thread::panicking() {
+            eprintln!("log of the daemon in {}:\n{}", self.folder.path().display(), self.log());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn commands_run_in_a_clean_environment() {
+        let machine = Machine::new(Path::new("/usr/bin/env")).env("EXTRA", "1");
+        let output = machine.command(Path::new("/"), &[]).output().await.unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let mut names: Vec<&str> = text.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+        names.sort_unstable();
+        let expected =
+            ["EXTRA", "HOME", "LANG", "PATH", "PLIMSOLL_CONFIG_DIR", "PLIMSOLL_DATA_DIR", "PLIMSOLL_RUNTIME_DIR"];
+        assert_eq!(names, expected);
+    }
+
+    #[tokio::test]
+    async fn a_daemon_that_is_left_behind_ends_with_its_machine() {
+        let machine = Machine::new(Path::new("/bin/cat"));
+        let mut child = machine.command(Path::new("/"), &[]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let pid = child.id().unwrap();
+        fs::write(machine.data().join("daemon.lock"), format!("{{\"pid\":{pid}}}")).unwrap();
+        assert_eq!(machine.daemon_pid(), Some(pid));
+        drop(machine);
+        assert_eq!(crate::in_time("its end", child.wait()).await.unwrap().code(), None);
+    }
+
+    #[tokio::test]
+    async fn a_foreign_process_is_not_taken_for_the_daemon() {
+        let machine = Machine::new(Path::new("/bin/cat"));
+        fs::write(machine.data().join("daemon.lock"), format!("{{\"pid\":{}}}", std::process::id())).unwrap();
+        assert_eq!(machine.daemon_pid(), None);
+    }
+}

@@ -1,0 +1,52 @@
+//! The few calls that most tests begin with, in the words of the native API.
+
+use crate::client::Client;
+use crate::workspace::Workspace;
+use serde_json::{Value, json};
+
+impl Client {
+    /// Opens the workspace as a project, makes a session in it and follows it from the start; gives the session's id.
+    pub async fn session(&self, workspace: &Workspace) -> String {
+        let project = self.ok("project/open", json!({"roots": [workspace.text()]})).await;
+        let session = self.ok("session/create", json!({"project": project["key"]})).await;
+        let id = session["id"].as_str().expect("a session has an id").to_owned();
+        self.attach(&id, 0).await;
+        id
+    }
+
+    /// Follows a session after this event.
+    pub async fn attach(&self, session: &str, after: u64) -> Value {
+        self.ok("session/attach", json!({"session": session, "after": after})).await
+    }
+
+    /// Starts a turn; it runs when this returns.
+    pub async fn start(&self, session: &str, text: &str) -> u64 {
+        let turn = self.ok("turn/start", json!({"session": session, "text": text})).await;
+        turn["turn"].as_u64().expect("an accepted turn has a number")
+    }
+
+    /// Runs a turn to its end; gives the event that says how it ended.
+    pub async fn turn(&self, session: &str, text: &str) -> Value {
+        let turn = self.start(session, text).await;
+        self.completed(session, turn).await
+    }
+
+    /// Waits for a turn's end.
+    pub async fn completed(&self, session: &str, turn: u64) -> Value {
+        let is_end =
+            |event: &Value| event["session"] == session && event["type"] == "turnCompleted" && event["turn"] == turn;
+        let events = self.wait_events("the turn's end", |events| events.iter().any(is_end)).await;
+        events.into_iter().find(is_end).expect("waited for it")
+    }
+
+    /// Waits for an open question and gives it.
+    pub async fn asked(&self, session: &str) -> Value {
+        let is_open = |event: &Value| {
+            event["session"] == session
+                && event["type"] == "permissionAsked"
+                && event["ask"].get("resolution").is_none_or(Value::is_null)
+        };
+        let events = self.wait_events("a question", |events| events.iter().any(is_open)).await;
+        events.into_iter().rev().find(is_open).expect("waited for it")["ask"].clone()
+    }
+}
