@@ -1,6 +1,6 @@
 //! What the facades may ask of sessions: plain values in and out.
 
-use plimsoll_core::event::{Ask, AskChoice, Delta, Event};
+use plimsoll_core::event::{Ask, AskChoice, Delta};
 use plimsoll_core::id::{AskId, CallId, ItemNo, ProjectKey, Seq, SessionId, StepNo, TurnNo};
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::transcript::batch::SessionState;
@@ -8,6 +8,8 @@ use plimsoll_core::transcript::item::Item;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+pub use crate::store::ResolvedEvent;
 
 /// An error for a client: a kind to branch on, a message for people, a hint with the fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -195,19 +197,6 @@ pub enum Update {
         /// Why, for people.
         reason: String,
     },
-}
-
-/// A durable event with what it refers to, read from the store when it is sent.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ResolvedEvent {
-    /// The event.
-    pub event: Event,
-    /// The item, for `ItemAdded`; the result item for `PlanChanged`.
-    pub item: Option<Item>,
-    /// For `ItemAdded` of a result: the text that the model sees of it.
-    pub projection: Option<String>,
-    /// The question, for `PermissionAsked` and `PermissionResolved`, as it stands now.
-    pub ask: Option<Ask>,
 }
 
 /// What a page of the transcript holds.
