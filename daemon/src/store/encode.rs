@@ -1,0 +1,364 @@
+//! A batch as rows. Made on the caller's side, so that the writer thread only writes; results over 1 MiB are put into
+//! their files here, before the batch that names them is committed.
+
+use super::pack::{Packed, pack};
+use super::{StoreError, private};
+use plimsoll_core::event::EventBody;
+use plimsoll_core::time::Timestamp;
+use plimsoll_core::tool::outcome::{Body, Outcome};
+use plimsoll_core::transcript::batch::{Batch, SessionState};
+use plimsoll_core::transcript::codec::{self, CodecError};
+use plimsoll_core::transcript::epoch::{Epoch, EpochCause, Hash, RequestRow, Segment, Stated};
+use plimsoll_core::transcript::item::{Item, ItemBody, ToolResult};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Results whose stored form is longer than this lie in a file of their own.
+pub(super) const IN_DATABASE: usize = 1 << 20;
+
+/// A batch whose texts are longer than this in all is made into rows away from the async threads.
+const INLINE: usize = 64 * 1024;
+
+pub(super) struct Encoded {
+    pub(super) items: Vec<ItemRow>,
+    pub(super) projections: Vec<ProjectionRow>,
+    pub(super) operations: Vec<StateRow>,
+    pub(super) asks: Vec<StateRow>,
+    pub(super) epoch: Option<EpochRows>,
+    pub(super) request: Option<RequestRows>,
+    pub(super) request_end: Option<(u64, String)>,
+    pub(super) events: Vec<(u64, i64, String)>,
+    pub(super) state: Option<SessionState>,
+    pub(super) prompt_key: Option<(String, u64)>,
+    pub(super) title: Option<String>,
+    pub(super) revision: Option<u64>,
+    /// The latest time in the batch.
+    pub(super) at: i64,
+    /// The highest turn, call and ask in it.
+    pub(super) turn: u64,
+    pub(super) call: u64,
+    pub(super) ask: u64,
+    /// The last item that holds a todo list.
+    pub(super) todos_item: u64,
+}
+
+pub(super) struct ItemRow {
+    pub(super) no: u64,
+    pub(super) turn: u64,
+    pub(super) step: u64,
+    pub(super) at: i64,
+    pub(super) kind: &'static str,
+    pub(super) version: u8,
+    pub(super) call: Option<u64>,
+    pub(super) body: Packed,
+    /// Where the whole lies, as the stored form of a [`FileRef`].
+    pub(super) file: Option<String>,
+    /// Size of that file.
+    pub(super) file_size: u64,
+}
+
+pub(super) struct ProjectionRow {
+    pub(super) call: u64,
+    pub(super) is_error: bool,
+    pub(super) tokens: u64,
+    pub(super) partial: bool,
+    pub(super) body: Packed,
+}
+
+/// Something that changes: an operation or an ask in its new state.
+pub(super) struct StateRow {
+    pub(super) no: u64,
+    /// Whether it is over: settled, or answered.
+    pub(super) over: bool,
+    pub(super) body: String,
+}
+
+/// A text by its hash. New segments come packed; texts that are most likely stored already do not.
+pub(super) struct Text {
+    pub(super) hash: Hash,
+    pub(super) text: Arc<str>,
+    pub(super) packed: Option<Packed>,
+}
+
+pub(super) struct EpochRows {
+    pub(super) no: u64,
+    pub(super) at: i64,
+    pub(super) first_item: u64,
+    pub(super) body: EpochBody,
+    pub(super) layers: [Vec<Text>; 3],
+    pub(super) stated: Vec<(String, Text)>,
+}
+
+pub(super) struct RequestRows {
+    pub(super) no: u64,
+    pub(super) epoch: u64,
+    pub(super) turn: u64,
+    pub(super) step: u64,
+    pub(super) at: i64,
+    pub(super) last_item: u64,
+    pub(super) hash: Hash,
+    pub(super) bytes: u64,
+    pub(super) body: RequestBody,
+    pub(super) tail: Vec<Text>,
+    pub(super) stated: Vec<(String, Text)>,
+}
+
+/// The stored form of an epoch's own facts.
+#[derive(Serialize, Deserialize)]
+pub(super) struct EpochBody {
+    pub(super) cause: EpochCause,
+    pub(super) api: plimsoll_core::model::request::Api,
+    pub(super) model: String,
+    /// Blob number of each stated block.
+    pub(super) stated: BTreeMap<String, i64>,
+}
+
+/// The stored form of a request's own facts.
+#[derive(Serialize, Deserialize)]
+pub(super) struct RequestBody {
+    pub(super) params: plimsoll_core::model::request::Params,
+    pub(super) marks: Vec<u32>,
+    /// Blob number of each stated block.
+    pub(super) stated: BTreeMap<String, i64>,
+}
+
+/// Where the whole of a large result lies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FileRef {
+    /// Path below the session's folder.
+    pub(super) path: String,
+    /// Size of the file.
+    pub(super) size: u64,
+    /// BLAKE3 of the file, in hexadecimal digits.
+    pub(super) hash: String,
+    /// Bytes of the stored form once unpacked.
+    pub(super) len: u64,
+}
+
+/// Makes rows of a batch. `folder` is the session's own. The error names `database`.
+pub(super) async fn encode(batch: Batch, folder: &Path, database: &Path) -> Result<Encoded, StoreError> {
+    if weight(&batch) <= INLINE {
+        return encode_now(batch, folder, database);
+    }
+    let (folder, path) = (folder.to_owned(), database.to_owned());
+    let task = tokio::task::spawn_blocking(move || encode_now(batch, &folder, &path));
+    task.await.unwrap_or_else(|_| Err(StoreError::closed(database)))
+}
+
+/// About how many bytes of text a batch has.
+fn weight(batch: &Batch) -> usize {
+    let item = |item: &Item| match &item.body {
+        ItemBody::User(message) => message.text.len() + message.additional_data.len(),
+        ItemBody::Meta(message) => message.text.len(),
+        ItemBody::Assistant(text) => text.text.len(),
+        ItemBody::Reasoning(reasoning) => reasoning.text.len(),
+        ItemBody::ToolCall(call) => call.arguments.len(),
+        ItemBody::ToolResult(result) => body_weight(&result.outcome.body),
+        ItemBody::Notice(notice) => notice.text.len(),
+    };
+    let tail = batch.request.iter().flat_map(|request| &request.tail).map(|segment| segment.text.len());
+    batch
+        .items
+        .iter()
+        .map(item)
+        .chain(batch.projections.iter().map(|projection| projection.text.len()))
+        .chain(tail)
+        .sum()
+}
+
+fn body_weight(body: &Body) -> usize {
+    match body {
+        Body::Text(text) => text.len(),
+        Body::File(file) => file.lines.iter().map(|line| line.len() + 3).sum(),
+        Body::Entries(entries) => entries.entries.iter().map(|entry| entry.path.len() + 40).sum(),
+        Body::Matches(matches) => {
+            matches.files.iter().flat_map(|file| &file.lines).map(|line| line.text.len() + 50).sum()
+        }
+        Body::Command(run) => run.output.head.len() + run.output.tail.len() + run.stderr.head.len(),
+        Body::Todos(todos) => todos.iter().map(|todo| todo.content.len() + 40).sum(),
+    }
+}
+
+fn encode_now(batch: Batch, folder: &Path, database: &Path) -> Result<Encoded, StoreError> {
+    let codec = |source: CodecError| StoreError::Codec { path: database.to_owned(), source };
+    let mut out = Encoded {
+        items: Vec::with_capacity(batch.items.len()),
+        projections: Vec::new(),
+        operations: Vec::new(),
+        asks: Vec::new(),
+        epoch: None,
+        request: None,
+        request_end: None,
+        events: Vec::with_capacity(batch.events.len()),
+        state: batch.state,
+        prompt_key: batch.prompt_key.map(|(key, turn)| (key, turn.0)),
+        title: batch.title,
+        revision: batch.revision.map(|revision| revision.0),
+        at: i64::MIN,
+        turn: 0,
+        call: 0,
+        ask: 0,
+        todos_item: 0,
+    };
+    out.turn = out.prompt_key.as_ref().map_or(0, |(_, turn)| *turn);
+    for item in &batch.items {
+        let row = item_row(item, folder, database)?;
+        out.seen(item.at, item.turn.0);
+        out.call = out.call.max(row.call.unwrap_or(0));
+        if let ItemBody::ToolResult(ToolResult { outcome: Outcome { body: Body::Todos(_), .. }, .. }) = &item.body {
+            out.todos_item = item.no.0;
+        }
+        out.items.push(row);
+    }
+    for projection in &batch.projections {
+        out.projections.push(ProjectionRow {
+            call: projection.call.0,
+            is_error: projection.is_error,
+            tokens: projection.tokens,
+            partial: projection.partial,
+            body: pack(&projection.text),
+        });
+    }
+    for operation in &batch.operations {
+        out.seen(operation.at, operation.turn.0);
+        out.call = out.call.max(operation.call.0);
+        let body = codec::encode_record("operation", operation).map_err(codec)?;
+        out.operations.push(StateRow { no: operation.call.0, over: operation.state.is_settled(), body });
+    }
+    for ask in &batch.asks {
+        out.seen(ask.at, ask.turn.0);
+        out.ask = out.ask.max(ask.id.0);
+        let body = codec::encode_record("ask", ask).map_err(codec)?;
+        out.asks.push(StateRow { no: ask.id.0, over: ask.resolution.is_some(), body });
+    }
+    if let Some(epoch) = batch.epoch {
+        out.seen(epoch.at, 0);
+        out.epoch = Some(epoch_rows(epoch));
+    }
+    if let Some(request) = batch.request {
+        out.seen(request.at, request.turn.0);
+        out.request = Some(request_rows(request));
+    }
+    if let Some(end) = &batch.request_end {
+        out.seen(end.at, 0);
+        out.request_end = Some((end.no.0, codec::encode_record("request_end", end).map_err(codec)?));
+    }
+    for event in &batch.events {
+        let turn = match &event.body {
+            EventBody::TurnStarted { turn } | EventBody::TurnQueued { turn } => turn.0,
+            _ => 0,
+        };
+        out.seen(event.at, turn);
+        let body = codec::encode_record("event", &event.body).map_err(codec)?;
+        out.events.push((event.seq.0, event.at.0, body));
+    }
+    Ok(out)
+}
+
+impl Encoded {
+    fn seen(&mut self, at: Timestamp, turn: u64) {
+        self.at = self.at.max(at.0);
+        self.turn = self.turn.max(turn);
+    }
+}
+
+fn item_row(item: &Item, folder: &Path, database: &Path) -> Result<ItemRow, StoreError> {
+    let codec = |source: CodecError| StoreError::Codec { path: database.to_owned(), source };
+    let mut stored = codec::encode(&item.body).map_err(codec)?;
+    let call = match &item.body {
+        ItemBody::ToolCall(call) => Some(call.call.0),
+        ItemBody::ToolResult(result) => Some(result.call.0),
+        ItemBody::User(_)
+        | ItemBody::Meta(_)
+        | ItemBody::Assistant(_)
+        | ItemBody::Reasoning(_)
+        | ItemBody::Notice(_) => None,
+    };
+    let mut file = None;
+    let mut file_size = 0;
+    if let ItemBody::ToolResult(result) = &item.body
+        && stored.json.len() > IN_DATABASE
+    {
+        let place = put_aside(result, &stored.json, folder)?;
+        let stand_in = Outcome {
+            status: result.outcome.status,
+            body: Body::Text(format!(
+                "The whole result ({} bytes) was saved as {} and is no longer there as it was saved.",
+                place.len,
+                folder.join(&place.path).display()
+            )),
+        };
+        let stand_in = ToolResult { outcome: stand_in, ..result.clone() };
+        stored = codec::encode(&ItemBody::ToolResult(stand_in)).map_err(codec)?;
+        file_size = place.size;
+        file = Some(codec::encode_record("file", &place).map_err(codec)?);
+    }
+    Ok(ItemRow {
+        no: item.no.0,
+        turn: item.turn.0,
+        step: item.step.0,
+        at: item.at.0,
+        kind: stored.kind,
+        version: stored.version,
+        call,
+        body: pack(&stored.json),
+        file,
+        file_size,
+    })
+}
+
+/// Writes a large result to its file, on disk when this returns.
+fn put_aside(result: &ToolResult, json: &str, folder: &Path) -> Result<FileRef, StoreError> {
+    let artifacts = folder.join("artifacts");
+    private::folder(&artifacts)?;
+    let name = format!("artifacts/{}.outcome.zst", result.call);
+    let path = folder.join(&name);
+    let bytes = zstd::bulk::compress(json.as_bytes(), 3)
+        .map_err(|source| StoreError::io("cannot compress the result for", &path, source))?;
+    private::replace(&path, &bytes, true)?;
+    Ok(FileRef {
+        path: name,
+        size: bytes.len() as u64,
+        hash: blake3::hash(&bytes).to_hex().to_string(),
+        len: json.len() as u64,
+    })
+}
+
+fn epoch_rows(epoch: Epoch) -> EpochRows {
+    let layer = |segments: Vec<Segment>| segments.into_iter().map(|segment| text(segment, false)).collect();
+    EpochRows {
+        no: epoch.no.0,
+        at: epoch.at.0,
+        first_item: epoch.first_item.0,
+        body: EpochBody { cause: epoch.cause, api: epoch.api, model: epoch.model, stated: BTreeMap::new() },
+        layers: [layer(epoch.tools), layer(epoch.system), layer(epoch.preamble)],
+        stated: stated(epoch.stated),
+    }
+}
+
+fn request_rows(request: RequestRow) -> RequestRows {
+    RequestRows {
+        no: request.no.0,
+        epoch: request.epoch.0,
+        turn: request.turn.0,
+        step: request.step.0,
+        at: request.at.0,
+        last_item: request.last_item.0,
+        hash: request.hash,
+        bytes: request.bytes,
+        body: RequestBody { params: request.params, marks: request.marks, stated: BTreeMap::new() },
+        tail: request.tail.into_iter().map(|segment| text(segment, true)).collect(),
+        stated: stated(request.stated),
+    }
+}
+
+fn stated(stated: Stated) -> Vec<(String, Text)> {
+    stated.blocks.into_iter().map(|(name, block)| (name, text(Segment::new(block), false))).collect()
+}
+
+fn text(segment: Segment, new: bool) -> Text {
+    let packed = new.then(|| pack(&segment.text));
+    Text { hash: segment.hash, text: segment.text, packed }
+}

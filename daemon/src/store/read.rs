@@ -1,0 +1,352 @@
+//! What is read of sessions, as SQL: rows to values.
+
+use super::StoreError;
+use super::encode::FileRef;
+use super::pack::unpack;
+use super::record::{Counters, ItemPage, ResolvedEvent, SessionRow, ViewItem};
+use plimsoll_core::event::{Ask, Event, EventBody};
+use plimsoll_core::id::{AskId, CallId, EpochNo, ItemNo, RequestNo, Revision, Seq, SessionId, StepNo, TurnNo};
+use plimsoll_core::ledger::Operation;
+use plimsoll_core::time::Timestamp;
+use plimsoll_core::tool::outcome::{Body, Outcome, Todo};
+use plimsoll_core::transcript::batch::{SessionState, StoredProjection};
+use plimsoll_core::transcript::codec::{self, CodecError};
+use plimsoll_core::transcript::item::{Item, ItemBody};
+use rusqlite::{Connection, OptionalExtension as _, Params, Row, params};
+use serde::de::DeserializeOwned;
+use std::path::Path;
+
+/// The word that is stored for a state.
+pub(super) fn state_word(state: SessionState) -> &'static str {
+    match state {
+        SessionState::Idle => "idle",
+        SessionState::Running => "running",
+        SessionState::Waiting => "waiting",
+        SessionState::Interrupted => "interrupted",
+    }
+}
+
+/// The state of a word; an unknown one counts as cut short, which is always safe to show.
+pub(super) fn word_state(word: &str) -> SessionState {
+    match word {
+        "idle" => SessionState::Idle,
+        "running" => SessionState::Running,
+        "waiting" => SessionState::Waiting,
+        _ => SessionState::Interrupted,
+    }
+}
+
+/// A session's number in its database.
+pub(super) fn sid(connection: &Connection, path: &Path, id: &SessionId) -> Result<i64, StoreError> {
+    let found = connection
+        .prepare_cached("SELECT sid FROM session WHERE id = ?1")
+        .and_then(|mut statement| statement.query_row([id.as_str()], |row| row.get(0)).optional())
+        .map_err(|source| StoreError::sqlite(path, source))?;
+    found.ok_or_else(|| StoreError::NotFound { what: "session", id: id.to_string() })
+}
+
+/// A session by its number.
+pub(super) fn session(connection: &Connection, path: &Path, sid: i64) -> Result<SessionRow, StoreError> {
+    let sqlite = |source| StoreError::sqlite(path, source);
+    let mut session = connection
+        .prepare_cached(&format!("SELECT {SESSION} FROM session WHERE sid = ?1"))
+        .and_then(|mut statement| statement.query_row([sid], |row| session_row(path, row)))
+        .map_err(sqlite)??;
+    let reader = Reader { connection, path, folder: Path::new("") };
+    session.open_asks = reader.open_asks(sid)?;
+    Ok(session)
+}
+
+/// Every session with its number, oldest change first.
+pub(super) fn sessions(connection: &Connection, path: &Path) -> Result<Vec<(i64, SessionRow)>, StoreError> {
+    let sqlite = |source| StoreError::sqlite(path, source);
+    let mut statement = connection.prepare("SELECT sid FROM session ORDER BY updated_at, sid").map_err(sqlite)?;
+    let sids: Vec<i64> = statement.query_map([], |row| row.get(0)).and_then(Iterator::collect).map_err(sqlite)?;
+    sids.into_iter().map(|sid| Ok((sid, session(connection, path, sid)?))).collect()
+}
+
+const SESSION: &str = "id, title, mode, model, created_at, updated_at, state, last_item, last_seq, last_turn, \
+                       last_call, last_request, last_epoch, last_ask, bytes";
+
+fn session_row(path: &Path, row: &Row<'_>) -> rusqlite::Result<Result<SessionRow, StoreError>> {
+    let id: String = row.get(0)?;
+    let Ok(id) = id.parse() else {
+        let detail = format!("`{id}` is no session id");
+        return Ok(Err(StoreError::Damaged { path: path.to_owned(), detail }));
+    };
+    let state: String = row.get(6)?;
+    Ok(Ok(SessionRow {
+        id,
+        title: row.get(1)?,
+        mode: row.get(2)?,
+        model: row.get(3)?,
+        created_at: Timestamp(row.get(4)?),
+        updated_at: Timestamp(row.get(5)?),
+        state: word_state(&state),
+        counters: Counters {
+            item: ItemNo(number(row, 7)?),
+            seq: Seq(number(row, 8)?),
+            turn: TurnNo(number(row, 9)?),
+            call: CallId(number(row, 10)?),
+            request: RequestNo(number(row, 11)?),
+            epoch: EpochNo(number(row, 12)?),
+            ask: AskId(number(row, 13)?),
+        },
+        bytes: number(row, 14)?,
+        open_asks: Vec::new(),
+    }))
+}
+
+/// A counter column; SQLite's integers are signed, the store's are not.
+pub(super) fn number(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(at).map(|value| value.max(0) as u64)
+}
+
+/// Reads one session's rows.
+pub(super) struct Reader<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) path: &'a Path,
+    /// The session's folder, where large results lie.
+    pub(super) folder: &'a Path,
+}
+
+const ITEM: &str = "no, turn, step, at, kind, version, codec, len, body, file";
+
+impl Reader<'_> {
+    pub(super) fn error(&self, source: rusqlite::Error) -> StoreError {
+        StoreError::sqlite(self.path, source)
+    }
+
+    pub(super) fn damaged(&self, detail: impl Into<String>) -> StoreError {
+        StoreError::Damaged { path: self.path.to_owned(), detail: detail.into() }
+    }
+
+    fn codec(&self, source: CodecError) -> StoreError {
+        StoreError::Codec { path: self.path.to_owned(), source }
+    }
+
+    pub(super) fn record<T: DeserializeOwned>(&self, what: &str, version: u8, json: &str) -> Result<T, StoreError> {
+        codec::decode_record(what, version, json).map_err(|source| self.codec(source))
+    }
+
+    /// All rows of a query, each made into a value.
+    pub(super) fn rows<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        mut each: impl FnMut(&Row<'_>) -> rusqlite::Result<Result<T, StoreError>>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(|source| self.error(source))?;
+        let mut rows = statement.query(params).map_err(|source| self.error(source))?;
+        let mut out = Vec::new();
+        while let Some(row) = rows.next().map_err(|source| self.error(source))? {
+            out.push(each(row).map_err(|source| self.error(source))??);
+        }
+        Ok(out)
+    }
+
+    /// The text of a packed column triple that begins at column `at`.
+    pub(super) fn text(&self, row: &Row<'_>, at: usize) -> rusqlite::Result<Result<String, StoreError>> {
+        let (codec, len) = (row.get::<_, i64>(at)?, number(row, at + 1)?);
+        let body = row.get_ref(at + 2)?.as_blob()?;
+        Ok(unpack(codec, len as usize, body).map_err(|error| self.damaged(error.to_string())))
+    }
+
+    fn item_row(&self, row: &Row<'_>) -> rusqlite::Result<Result<Item, StoreError>> {
+        let kind: String = row.get(4)?;
+        let version: u8 = row.get(5)?;
+        let json = match self.text(row, 6)? {
+            Ok(json) => json,
+            Err(error) => return Ok(Err(error)),
+        };
+        let file: Option<String> = row.get(9)?;
+        let json = file.and_then(|file| self.whole(&file)).unwrap_or(json);
+        let body = match codec::decode(&kind, version, &json) {
+            Ok(body) => body,
+            Err(error) => return Ok(Err(self.codec(error))),
+        };
+        Ok(Ok(Item {
+            no: ItemNo(number(row, 0)?),
+            turn: TurnNo(number(row, 1)?),
+            step: StepNo(number(row, 2)?),
+            at: Timestamp(row.get(3)?),
+            body,
+        }))
+    }
+
+    /// The stored form that lies in a file. None when the file is not as it was saved: the row's own text says so then,
+    /// and the rest of the session stays readable.
+    fn whole(&self, file: &str) -> Option<String> {
+        let place: FileRef = serde_json::from_str(file).ok()?;
+        let bytes = std::fs::read(self.folder.join(&place.path)).ok()?;
+        if blake3::hash(&bytes).to_hex().as_str() != place.hash {
+            tracing::warn!(file = %place.path, "a saved result is not as it was saved");
+            return None;
+        }
+        let len = usize::try_from(place.len).ok()?;
+        String::from_utf8(zstd::bulk::decompress(&bytes, len).ok()?).ok()
+    }
+
+    pub(super) fn items_after(&self, sid: i64, after: ItemNo, limit: usize) -> Result<Vec<Item>, StoreError> {
+        self.rows(
+            &format!("SELECT {ITEM} FROM item WHERE sid = ?1 AND no > ?2 ORDER BY no LIMIT ?3"),
+            params![sid, after.0 as i64, limit as i64],
+            |row| self.item_row(row),
+        )
+    }
+
+    pub(super) fn items_before(&self, sid: i64, before: Option<ItemNo>, limit: usize) -> Result<Vec<Item>, StoreError> {
+        let before = before.map_or(i64::MAX, |before| before.0 as i64);
+        let mut items = self.rows(
+            &format!("SELECT {ITEM} FROM item WHERE sid = ?1 AND no < ?2 ORDER BY no DESC LIMIT ?3"),
+            params![sid, before, limit as i64],
+            |row| self.item_row(row),
+        )?;
+        items.reverse();
+        Ok(items)
+    }
+
+    pub(super) fn page(&self, sid: i64, items: Vec<Item>) -> Result<ItemPage, StoreError> {
+        Ok(ItemPage { items, last: session(self.connection, self.path, sid)?.counters.item })
+    }
+
+    pub(super) fn item(&self, sid: i64, no: ItemNo) -> Result<Option<Item>, StoreError> {
+        let found = self.rows(
+            &format!("SELECT {ITEM} FROM item WHERE sid = ?1 AND no = ?2"),
+            params![sid, no.0 as i64],
+            |row| self.item_row(row),
+        )?;
+        Ok(found.into_iter().next())
+    }
+
+    fn result(&self, sid: i64, call: CallId) -> Result<Option<Item>, StoreError> {
+        let found = self.rows(
+            &format!(
+                "SELECT {ITEM} FROM item WHERE sid = ?1 AND call = ?2 AND kind = 'tool_result' ORDER BY no LIMIT 1"
+            ),
+            params![sid, call.0 as i64],
+            |row| self.item_row(row),
+        )?;
+        Ok(found.into_iter().next())
+    }
+
+    pub(super) fn outcome(&self, sid: i64, call: CallId) -> Result<Option<Outcome>, StoreError> {
+        Ok(match self.result(sid, call)?.map(|item| item.body) {
+            Some(ItemBody::ToolResult(result)) => Some(result.outcome),
+            Some(_) | None => None,
+        })
+    }
+
+    pub(super) fn projection(&self, sid: i64, call: CallId) -> Result<Option<StoredProjection>, StoreError> {
+        let found = self.rows(
+            "SELECT call, is_error, tokens, partial, codec, len, body FROM projection WHERE sid = ?1 AND call = ?2",
+            params![sid, call.0 as i64],
+            |row| {
+                let (is_error, tokens, partial) = (row.get(1)?, number(row, 2)?, row.get(3)?);
+                Ok(self.text(row, 4)?.map(|text| StoredProjection { call, text, is_error, tokens, partial }))
+            },
+        )?;
+        Ok(found.into_iter().next())
+    }
+
+    /// All items from `from` on, results with their projections.
+    pub(super) fn view_items(&self, sid: i64, from: ItemNo) -> Result<Vec<ViewItem>, StoreError> {
+        let after = ItemNo(from.0.saturating_sub(1));
+        let items = self.items_after(sid, after, i64::MAX as usize)?;
+        items
+            .into_iter()
+            .map(|item| {
+                let projection = match &item.body {
+                    ItemBody::ToolResult(result) => self.projection(sid, result.call)?,
+                    _ => None,
+                };
+                Ok(ViewItem { item, projection })
+            })
+            .collect()
+    }
+
+    pub(super) fn todos(&self, sid: i64) -> Result<Vec<Todo>, StoreError> {
+        let no = self
+            .connection
+            .query_row("SELECT todos_item FROM session WHERE sid = ?1", [sid], |row| number(row, 0))
+            .map_err(|source| self.error(source))?;
+        Ok(match self.item(sid, ItemNo(no))?.map(|item| item.body) {
+            Some(ItemBody::ToolResult(result)) => match result.outcome.body {
+                Body::Todos(todos) => todos,
+                _ => Vec::new(),
+            },
+            Some(_) | None => Vec::new(),
+        })
+    }
+
+    pub(super) fn operations(&self, sid: i64, open_only: bool) -> Result<Vec<Operation>, StoreError> {
+        let sql = if open_only {
+            "SELECT version, body FROM operation WHERE sid = ?1 AND settled = 0 ORDER BY call"
+        } else {
+            "SELECT version, body FROM operation WHERE sid = ?1 ORDER BY call"
+        };
+        self.rows(sql, [sid], |row| Ok(self.record("operation", row.get(0)?, row.get_ref(1)?.as_str()?)))
+    }
+
+    pub(super) fn open_asks(&self, sid: i64) -> Result<Vec<Ask>, StoreError> {
+        self.rows("SELECT version, body FROM ask WHERE sid = ?1 AND open = 1 ORDER BY no", [sid], |row| {
+            Ok(self.record("ask", row.get(0)?, row.get_ref(1)?.as_str()?))
+        })
+    }
+
+    fn ask(&self, sid: i64, id: AskId) -> Result<Option<Ask>, StoreError> {
+        let sql = "SELECT version, body FROM ask WHERE sid = ?1 AND no = ?2";
+        let found = self.rows(sql, params![sid, id.0 as i64], |row| {
+            Ok(self.record("ask", row.get(0)?, row.get_ref(1)?.as_str()?))
+        })?;
+        Ok(found.into_iter().next())
+    }
+
+    pub(super) fn prompt_turn(&self, sid: i64, key: &str) -> Result<Option<TurnNo>, StoreError> {
+        let sql = "SELECT turn FROM prompt_key WHERE sid = ?1 AND key = ?2";
+        let found = self.rows(sql, params![sid, key], |row| number(row, 0).map(|turn| Ok(TurnNo(turn))))?;
+        Ok(found.into_iter().next())
+    }
+
+    pub(super) fn revision(&self) -> Result<Revision, StoreError> {
+        let found = self.rows("SELECT revision FROM project", [], |row| number(row, 0).map(|no| Ok(Revision(no))))?;
+        Ok(found.into_iter().next().unwrap_or_default())
+    }
+
+    pub(super) fn events(&self, sid: i64, after: Seq, limit: usize) -> Result<Vec<ResolvedEvent>, StoreError> {
+        let events = self.rows(
+            "SELECT seq, at, version, body FROM event WHERE sid = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
+            params![sid, after.0 as i64, limit as i64],
+            |row| {
+                let (seq, at) = (Seq(number(row, 0)?), Timestamp(row.get(1)?));
+                let body = self.record::<EventBody>("event", row.get(2)?, row.get_ref(3)?.as_str()?);
+                Ok(body.map(|body| Event { seq, at, body }))
+            },
+        )?;
+        events.into_iter().map(|event| self.resolve(sid, event)).collect()
+    }
+
+    fn resolve(&self, sid: i64, event: Event) -> Result<ResolvedEvent, StoreError> {
+        let (mut item, mut projection, mut ask) = (None, None, None);
+        match &event.body {
+            EventBody::ItemAdded { item: no } => {
+                item = self.item(sid, *no)?;
+                if let Some(Item { body: ItemBody::ToolResult(result), .. }) = &item {
+                    projection = self.projection(sid, result.call)?.map(|projection| projection.text);
+                }
+            }
+            EventBody::PlanChanged { call } => item = self.result(sid, *call)?,
+            EventBody::PermissionAsked { ask: id, .. } | EventBody::PermissionResolved { ask: id, .. } => {
+                ask = self.ask(sid, *id)?;
+            }
+            EventBody::TurnStarted { .. }
+            | EventBody::TurnQueued { .. }
+            | EventBody::ToolStarted { .. }
+            | EventBody::StepStarted { .. }
+            | EventBody::StepCompleted { .. }
+            | EventBody::TurnCompleted { .. }
+            | EventBody::SessionChanged => {}
+        }
+        Ok(ResolvedEvent { event, item, projection, ask })
+    }
+}

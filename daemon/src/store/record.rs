@@ -1,0 +1,189 @@
+//! What the store takes and gives: plain values.
+
+use plimsoll_core::event::{Ask, Event};
+use plimsoll_core::id::{AskId, CallId, EpochNo, ItemNo, ProjectKey, RequestNo, Seq, SessionId, TurnNo};
+use plimsoll_core::ledger::Operation;
+use plimsoll_core::time::Timestamp;
+use plimsoll_core::tool::outcome::Todo;
+use plimsoll_core::transcript::batch::{SessionState, StoredProjection};
+use plimsoll_core::transcript::epoch::{Epoch, RequestEnd, RequestRow, Segment};
+use plimsoll_core::transcript::item::Item;
+use std::path::PathBuf;
+
+/// A project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectRecord {
+    /// Its key.
+    pub key: ProjectKey,
+    /// Canonical roots; the first names it.
+    pub roots: Vec<PathBuf>,
+    /// When it was first opened.
+    pub created_at: Timestamp,
+}
+
+/// A session to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRecord {
+    /// Its id, unique in the world.
+    pub id: SessionId,
+    /// Its title; empty until it has one.
+    pub title: String,
+    /// Permission mode.
+    pub mode: String,
+    /// Model as `provider/model`.
+    pub model: String,
+    /// When it is made.
+    pub created_at: Timestamp,
+    /// The client's key for the call: the same key again, in the same project, is the same session.
+    pub key: Option<String>,
+}
+
+/// The highest numbers that a session has used; 0 where none was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// The last item.
+    pub item: ItemNo,
+    /// The last durable event.
+    pub seq: Seq,
+    /// The last turn, queued ones included.
+    pub turn: TurnNo,
+    /// The last call.
+    pub call: CallId,
+    /// The last request.
+    pub request: RequestNo,
+    /// The last epoch.
+    pub epoch: EpochNo,
+    /// The last question.
+    pub ask: AskId,
+}
+
+/// A session as it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionRow {
+    /// Its id.
+    pub id: SessionId,
+    /// Its title; empty until it has one.
+    pub title: String,
+    /// Permission mode.
+    pub mode: String,
+    /// Model as `provider/model`.
+    pub model: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// The latest time that something in it says; never goes back.
+    pub updated_at: Timestamp,
+    /// What it does.
+    pub state: SessionState,
+    /// Its highest numbers.
+    pub counters: Counters,
+    /// Bytes that it takes in the database and in files of large results, texts shared with other sessions counted
+    /// where they came first.
+    pub bytes: u64,
+    /// Questions that wait for an answer, oldest first.
+    pub open_asks: Vec<Ask>,
+}
+
+/// A session as the index over all projects knows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexedSession {
+    /// Its project.
+    pub project: ProjectKey,
+    /// The project's canonical roots.
+    pub roots: Vec<PathBuf>,
+    /// The session.
+    pub session: SessionRow,
+}
+
+/// Which sessions to list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ListFilter {
+    /// Of one project only.
+    pub project: Option<ProjectKey>,
+    /// Where the page before ended.
+    pub cursor: Option<String>,
+    /// At most this many.
+    pub limit: usize,
+}
+
+/// A page of the list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListPage {
+    /// Sessions, the one that changed last first.
+    pub sessions: Vec<IndexedSession>,
+    /// Where the next page begins; none at the end.
+    pub next: Option<String>,
+}
+
+/// An item with the text that the view shows of it, where that is not its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ViewItem {
+    /// The item.
+    pub item: Item,
+    /// For a result: its projection.
+    pub projection: Option<StoredProjection>,
+}
+
+/// Items in order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ItemPage {
+    /// Items, ascending.
+    pub items: Vec<Item>,
+    /// Number of the session's last item.
+    pub last: ItemNo,
+}
+
+/// A durable event with what it refers to, as it stands now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResolvedEvent {
+    /// The event.
+    pub event: Event,
+    /// The item, for `ItemAdded`; the result item for `PlanChanged`.
+    pub item: Option<Item>,
+    /// For `ItemAdded` of a result: the text that the model sees of it.
+    pub projection: Option<String>,
+    /// The question, for `PermissionAsked` and `PermissionResolved`, as it stands now.
+    pub ask: Option<Ask>,
+}
+
+/// Everything that a turn needs to go on where the session stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadedView {
+    /// The session.
+    pub session: SessionRow,
+    /// Its last epoch with its head. None before the first request, and when damage took it: then a new one is due.
+    pub epoch: Option<Epoch>,
+    /// The messages of all requests of that epoch, in order, after its preamble.
+    pub messages: Vec<Segment>,
+    /// The epoch's last request.
+    pub last_request: Option<RequestRow>,
+    /// How that request ended; none when its end was not seen.
+    pub last_end: Option<RequestEnd>,
+    /// Items after that request's last one; without a request, those from the epoch's first, or all.
+    pub items: Vec<ViewItem>,
+    /// Operations that are not settled, unknown ones included, by call.
+    pub operations: Vec<Operation>,
+    /// The todo list as last written.
+    pub todos: Vec<Todo>,
+    /// The project's revision that was last cited.
+    pub revision: plimsoll_core::id::Revision,
+}
+
+/// A request in the list of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestEntry {
+    /// The request with its own segments.
+    pub request: RequestRow,
+    /// How it ended; none when its end was not seen.
+    pub end: Option<RequestEnd>,
+}
+
+/// The exact segments of a request, whose hash was compared with the stored one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestBody {
+    /// The request.
+    pub request: RequestRow,
+    /// The epoch whose head it begins with.
+    pub epoch: Epoch,
+    /// All its messages in order: the epoch's preamble, then every tail up to its own.
+    pub messages: Vec<Segment>,
+}

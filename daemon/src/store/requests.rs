@@ -1,0 +1,176 @@
+//! What was sent: epochs, requests, and their exact bytes.
+
+use super::StoreError;
+use super::encode::{EpochBody, RequestBody as StoredBody};
+use super::read::{Reader, number};
+use super::record::{LoadedView, RequestBody, RequestEntry};
+use plimsoll_core::id::{EpochNo, ItemNo, RequestNo, StepNo, TurnNo};
+use plimsoll_core::time::Timestamp;
+use plimsoll_core::transcript::epoch::{Epoch, Hash, RequestEnd, RequestRow, Segment, Stated, request_hash};
+use rusqlite::{Params, Row, params};
+use std::collections::BTreeMap;
+
+const REQUEST: &str = "no, epoch, turn, step, at, last_item, hash, bytes, version, body";
+
+impl Reader<'_> {
+    /// Everything that a turn needs to go on.
+    pub(super) fn view(&self, sid: i64) -> Result<LoadedView, StoreError> {
+        let session = super::read::session(self.connection, self.path, sid)?;
+        let epoch = self.epoch_by_no(sid, session.counters.epoch)?;
+        let mut messages = Vec::new();
+        let mut last_request = None;
+        let mut from = ItemNo(1);
+        if let Some((epoch, after)) = &epoch {
+            from = epoch.first_item;
+            messages = self.segments(
+                "SELECT b.hash, b.codec, b.len, b.body FROM request_blob r JOIN blob b USING (bid) \
+                 WHERE r.sid = ?1 AND r.request > ?2 ORDER BY r.request, r.pos",
+                params![sid, after.0 as i64],
+            )?;
+            let no = self.rows(
+                "SELECT max(no) FROM request WHERE sid = ?1 AND no > ?2",
+                params![sid, after.0 as i64],
+                |row| Ok(Ok(row.get::<_, Option<i64>>(0)?)),
+            )?;
+            if let Some(no) = no.into_iter().flatten().next() {
+                last_request = self.request(sid, RequestNo(no as u64))?;
+            }
+        }
+        if let Some(request) = &last_request {
+            from = request.last_item.next();
+        }
+        let last_end = match &last_request {
+            Some(request) => self.request_end(sid, request.no)?,
+            None => None,
+        };
+        Ok(LoadedView {
+            epoch: epoch.map(|(epoch, _)| epoch),
+            messages,
+            last_request,
+            last_end,
+            items: self.view_items(sid, from)?,
+            operations: self.operations(sid, true)?,
+            todos: self.todos(sid)?,
+            revision: self.revision()?,
+            session,
+        })
+    }
+
+    /// The epoch of that number, and the request before it. None when there is none, or damage took it.
+    pub(super) fn epoch_by_no(&self, sid: i64, no: EpochNo) -> Result<Option<(Epoch, RequestNo)>, StoreError> {
+        let found = self.rows(
+            "SELECT at, first_item, after_request, version, body FROM epoch WHERE sid = ?1 AND no = ?2",
+            params![sid, no.0 as i64],
+            |row| {
+                let body: Result<EpochBody, _> = self.record("epoch", row.get(3)?, row.get_ref(4)?.as_str()?);
+                let (at, first, after) = (Timestamp(row.get(0)?), number(row, 1)?, number(row, 2)?);
+                Ok(body.map(|body| (at, ItemNo(first), RequestNo(after), body)))
+            },
+        )?;
+        let Some((at, first_item, after, body)) = found.into_iter().next() else { return Ok(None) };
+        let layer = |layer: i64| {
+            self.segments(
+                "SELECT b.hash, b.codec, b.len, b.body FROM epoch_blob e JOIN blob b USING (bid) \
+                 WHERE e.sid = ?1 AND e.epoch = ?2 AND e.layer = ?3 ORDER BY e.pos",
+                params![sid, no.0 as i64, layer],
+            )
+        };
+        let epoch = Epoch {
+            no,
+            cause: body.cause,
+            at,
+            api: body.api,
+            model: body.model,
+            tools: layer(1)?,
+            system: layer(2)?,
+            preamble: layer(3)?,
+            stated: self.stated(&body.stated)?,
+            first_item,
+        };
+        Ok(Some((epoch, after)))
+    }
+
+    /// Segments of a query over `hash, codec, len, body`; each is compared with its hash.
+    fn segments(&self, sql: &str, params: impl Params) -> Result<Vec<Segment>, StoreError> {
+        self.rows(sql, params, |row| {
+            let hash: Hash = row.get(0)?;
+            Ok(self.text(row, 1)?.and_then(|text| {
+                let segment = Segment::new(text);
+                if segment.hash == hash { Ok(segment) } else { Err(self.damaged("a sent text has another hash")) }
+            }))
+        })
+    }
+
+    fn stated(&self, blocks: &BTreeMap<String, i64>) -> Result<Stated, StoreError> {
+        let mut stated = Stated::default();
+        for (name, bid) in blocks {
+            let found = self.segments("SELECT hash, codec, len, body FROM blob WHERE bid = ?1", [bid])?;
+            let Some(segment) = found.into_iter().next() else {
+                return Err(self.damaged(format!("the text of the stated block `{name}` is missing")));
+            };
+            stated.blocks.insert(name.clone(), segment.text.to_string());
+        }
+        Ok(stated)
+    }
+
+    fn request_row(&self, sid: i64, row: &Row<'_>) -> rusqlite::Result<Result<RequestRow, StoreError>> {
+        let no = RequestNo(number(row, 0)?);
+        let (epoch, turn, step) = (EpochNo(number(row, 1)?), TurnNo(number(row, 2)?), StepNo(number(row, 3)?));
+        let (at, last_item, hash) = (Timestamp(row.get(4)?), ItemNo(number(row, 5)?), row.get::<_, Hash>(6)?);
+        let (bytes, version, json) = (number(row, 7)?, row.get(8)?, row.get_ref(9)?.as_str()?);
+        let made = self.record::<StoredBody>("request", version, json).and_then(|body| {
+            let tail = self.segments(
+                "SELECT b.hash, b.codec, b.len, b.body FROM request_blob r JOIN blob b USING (bid) \
+                 WHERE r.sid = ?1 AND r.request = ?2 ORDER BY r.pos",
+                params![sid, no.0 as i64],
+            )?;
+            let stated = self.stated(&body.stated)?;
+            let (params, marks) = (body.params, body.marks);
+            Ok(RequestRow { no, epoch, turn, step, at, last_item, params, tail, marks, hash, bytes, stated })
+        });
+        Ok(made)
+    }
+
+    fn request(&self, sid: i64, no: RequestNo) -> Result<Option<RequestRow>, StoreError> {
+        let sql = format!("SELECT {REQUEST} FROM request WHERE sid = ?1 AND no = ?2");
+        let found = self.rows(&sql, params![sid, no.0 as i64], |row| self.request_row(sid, row))?;
+        Ok(found.into_iter().next())
+    }
+
+    fn request_end(&self, sid: i64, no: RequestNo) -> Result<Option<RequestEnd>, StoreError> {
+        let sql = "SELECT version, body FROM request_end WHERE sid = ?1 AND no = ?2";
+        let found = self.rows(sql, params![sid, no.0 as i64], |row| {
+            Ok(self.record("request_end", row.get(0)?, row.get_ref(1)?.as_str()?))
+        })?;
+        Ok(found.into_iter().next())
+    }
+
+    /// Every request of a session, oldest first.
+    pub(super) fn requests(&self, sid: i64) -> Result<Vec<RequestEntry>, StoreError> {
+        let sql = format!("SELECT {REQUEST} FROM request WHERE sid = ?1 ORDER BY no");
+        let requests = self.rows(&sql, [sid], |row| self.request_row(sid, row))?;
+        requests
+            .into_iter()
+            .map(|request| Ok(RequestEntry { end: self.request_end(sid, request.no)?, request }))
+            .collect()
+    }
+
+    /// The exact segments of one request.
+    pub(super) fn request_body(&self, sid: i64, no: RequestNo) -> Result<RequestBody, StoreError> {
+        let missing = |what, id: String| StoreError::NotFound { what, id };
+        let request = self.request(sid, no)?.ok_or_else(|| missing("request", no.to_string()))?;
+        let (epoch, after) =
+            self.epoch_by_no(sid, request.epoch)?.ok_or_else(|| missing("epoch", request.epoch.to_string()))?;
+        let tails = self.segments(
+            "SELECT b.hash, b.codec, b.len, b.body FROM request_blob r JOIN blob b USING (bid) \
+             WHERE r.sid = ?1 AND r.request > ?2 AND r.request <= ?3 ORDER BY r.request, r.pos",
+            params![sid, after.0 as i64, no.0 as i64],
+        )?;
+        let messages: Vec<Segment> = epoch.preamble.iter().cloned().chain(tails).collect();
+        let all = epoch.tools.iter().chain(&epoch.system).chain(&messages);
+        if request_hash(&request.params, all) != request.hash {
+            return Err(self.damaged(format!("request {no} does not have the hash that it was sent with")));
+        }
+        Ok(RequestBody { request, epoch, messages })
+    }
+}
