@@ -42,7 +42,7 @@ const NOT_IN_CORE: &[&str] = &[
 
 fn check(files: &[File]) -> Vec<String> {
     let mut findings = Vec::new();
-    for file in files.iter().filter(|file| !file.is_test()) {
+    for file in tree::without_tests(files) {
         let code = rust::code(&file.text);
         let code = rust::without_tests(&code);
         for (name, places) in ONLY_IN {

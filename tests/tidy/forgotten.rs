@@ -35,6 +35,16 @@ fn parents(path: &str, folder: &str, roots: &[&str]) -> (Vec<String>, String) {
     (parents, name.to_owned())
 }
 
+/// Whether a file beside it declares it by `#[path]`.
+fn named_by_path(files: &[File], path: &str) -> bool {
+    let Some((folder, name)) = path.rsplit_once('/') else { return false };
+    let attribute = format!("#[path = \"{name}\"]");
+    files
+        .iter()
+        .filter(|file| file.path.rsplit_once('/').is_some_and(|(beside, _)| beside == folder))
+        .any(|file| rust::without_comments(&file.text).contains(&attribute))
+}
+
 fn check(files: &[File]) -> Vec<String> {
     let text = |path: &str| files.iter().find(|file| file.path == path).map(|file| rust::without_comments(&file.text));
     let mut findings = Vec::new();
@@ -46,9 +56,8 @@ fn check(files: &[File]) -> Vec<String> {
             let (parents, name) = parents(&file.path, folder, roots);
             let declared = parents.iter().filter_map(|parent| text(parent)).any(|code| {
                 rust::after_word(&code, &format!("mod {name}")).any(|after| after.trim_start().starts_with(';'))
-                    || code.contains(&format!("#[path = \"{name}.rs\"]"))
             });
-            if !declared {
+            if !(declared || named_by_path(files, &file.path)) {
                 findings.push(format!("{}: no `mod {name};` in {}", file.path, parents.join(" or ")));
             }
         }
@@ -77,7 +86,8 @@ fn a_forgotten_file_is_found() {
         File::sample("tests/e2e/forgotten.rs", ""),
         File::sample("daemon/src/lib.rs", "pub mod store;"),
         File::sample("daemon/src/store/mod.rs", "mod batch;\nmod rows { }"),
-        File::sample("daemon/src/store/batch.rs", "#[cfg(test)]\nmod tests;"),
+        File::sample("daemon/src/store/batch.rs", "#[cfg(test)]\nmod tests;\n#[path = \"odd_tests.rs\"]\nmod odd;"),
+        File::sample("daemon/src/store/odd_tests.rs", ""),
         File::sample("daemon/src/store/batch/tests.rs", ""),
         File::sample("daemon/src/store/rows.rs", ""),
         File::sample("daemon/Cargo.toml", "autotests = false\npath = \"tests/named.rs\""),

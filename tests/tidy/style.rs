@@ -27,7 +27,11 @@ fn check_rust(file: &File) -> Vec<String> {
         find(!file.text.contains(mark), &format!("`{mark}`: not finished"));
     }
     let code = rust::code(&file.text);
-    find(!code.contains(concat!("[all", "ow(")), "`allow`: write `expect` with a reason");
+    for (at, _) in code.match_indices(concat!("[all", "ow(")) {
+        // Shared test code is used in part by each test, so what it expects differs from one to the next.
+        let attribute = code[at..].split(")]").next().unwrap_or_default();
+        find(file.is_test() && attribute.contains("reason ="), "`allow`: write `expect` with a reason");
+    }
     for (at, _) in code.match_indices("[expect(") {
         let attribute = code[at..].split(")]").next().unwrap_or_default();
         find(attribute.contains("reason ="), "`expect` without a reason");

@@ -1,5 +1,6 @@
 //! The repository's files.
 
+use super::rust;
 use std::path::{Path, PathBuf};
 
 /// A text file.
@@ -25,6 +26,33 @@ impl File {
             || name == "tests.rs"
             || name.ends_with("_tests.rs")
     }
+}
+
+/// The files that are not test code: neither by place and name nor because their module is declared under `#[cfg(test)]`.
+pub fn without_tests(files: &[File]) -> Vec<&File> {
+    let declared: Vec<String> = files.iter().flat_map(declared_tests).collect();
+    let is_declared = |path: &str| {
+        declared
+            .iter()
+            .any(|module| path.strip_prefix(module.as_str()).is_some_and(|rest| rest.starts_with(['.', '/'])))
+    };
+    files.iter().filter(|file| !file.is_test() && !is_declared(&file.path)).collect()
+}
+
+/// Modules that a file declares under `#[cfg(test)]`, as paths without ending.
+fn declared_tests(file: &File) -> Vec<String> {
+    let code = rust::without_comments(&file.text);
+    let folder = match file.path.strip_suffix("/mod.rs").or_else(|| file.path.strip_suffix("/lib.rs")) {
+        Some(folder) => folder,
+        None => file.path.trim_end_matches(".rs"),
+    };
+    let declared = code.match_indices("#[cfg(test)]").filter_map(|(at, mark)| {
+        let rest = code[at + mark.len()..].trim_start();
+        let rest = rest.strip_prefix("pub(crate) ").or_else(|| rest.strip_prefix("pub ")).unwrap_or(rest);
+        let name = rest.strip_prefix("mod ")?.split_once(';')?.0;
+        name.chars().all(|c| c.is_alphanumeric() || c == '_').then(|| format!("{folder}/{name}"))
+    });
+    declared.collect()
 }
 
 /// The repository's root.
@@ -66,4 +94,17 @@ fn walk(root: &Path, folder: &Path, found: &mut Vec<File>) {
             found.push(File { path: relative, text });
         }
     }
+}
+
+#[test]
+fn a_module_under_cfg_test_is_test_code() {
+    let files = [
+        File::sample("daemon/src/a/mod.rs", "#[cfg(test)]\nmod streams;\nmod streams_too;"),
+        File::sample("daemon/src/a/streams.rs", ""),
+        File::sample("daemon/src/a/streams/deep.rs", ""),
+        File::sample("daemon/src/a/streams_too.rs", ""),
+        File::sample("daemon/src/b_tests.rs", ""),
+    ];
+    let rest: Vec<&str> = without_tests(&files).into_iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(rest, ["daemon/src/a/mod.rs", "daemon/src/a/streams_too.rs"]);
 }
