@@ -1,3 +1,11 @@
-//! HTTP to model servers. The only place with `reqwest` besides the web tool.
+//! HTTP to model servers: one request out, its answer streamed through the core's decoder. The only place with `reqwest`
+//! besides the web tool. Used by `session`, which also decides about retries; here is none.
 
+mod address;
 pub mod endpoint;
+mod http;
+mod key;
+mod problem;
+
+pub use http::Http;
+pub use key::resolve_key;

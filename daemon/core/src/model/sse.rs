@@ -53,7 +53,7 @@ impl SseParser {
             self.after_cr = false;
             rest = rest.strip_prefix(b"\n").unwrap_or(rest);
         }
-        while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+        while let Some(end) = memchr::memchr2(b'\n', b'\r', rest) {
             let (line, tail) = rest.split_at(end);
             if self.line.is_empty() {
                 self.end_line(line, out)?;
@@ -120,20 +120,28 @@ impl SseParser {
         };
         match name {
             b"data" => {
-                let value = String::from_utf8_lossy(value);
+                let value = text(value);
                 match &mut self.data {
                     Some(data) => {
                         data.push('\n');
                         data.push_str(&value);
                     }
-                    None => self.data = Some(value.into_owned()),
+                    None => self.data = Some(value),
                 }
             }
-            b"event" => self.event = Some(String::from_utf8_lossy(value).into_owned()).filter(|name| !name.is_empty()),
+            b"event" => self.event = Some(text(value)).filter(|name| !name.is_empty()),
             // Comments have an empty name; `id` and `retry` serve reconnecting, which a model's answer can't.
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// The fast check first: nearly every value is UTF-8.
+fn text(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => String::from_utf8_lossy(bytes).into_owned(),
     }
 }
 
