@@ -215,6 +215,8 @@ pub struct ResolvedEvent {
 pub struct TranscriptPage {
     /// Items, ascending.
     pub items: Vec<Item>,
+    /// The text that the model sees of each result among them, by its call.
+    pub projections: BTreeMap<CallId, String>,
     /// Number of the last item of the session.
     pub last: ItemNo,
 }

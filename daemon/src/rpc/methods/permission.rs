@@ -1,0 +1,31 @@
+//! `permission/*`.
+
+use super::super::error::api;
+use super::super::from_wire;
+use crate::session::api::Answer;
+use crate::session::service::Service;
+use jsonrpsee_core::{RpcResult, async_trait};
+use plimsoll_protocol::permission::{Choice, PermissionApiServer, RespondResult};
+
+pub struct Methods {
+    pub service: Service,
+}
+
+#[async_trait]
+impl PermissionApiServer for Methods {
+    // Only the first answer counts: the key adds nothing.
+    async fn respond(
+        &self,
+        session: String,
+        ask: String,
+        choice: Choice,
+        advice: Option<String>,
+        _idempotency_key: Option<String>,
+    ) -> RpcResult<RespondResult> {
+        let session = from_wire::id("session", &session)?;
+        let advice = advice.filter(|advice| !advice.trim().is_empty());
+        let answer = Answer { ask: from_wire::id("ask", &ask)?, choice: from_wire::choice(choice), advice };
+        let accepted = self.service.answer(&session, answer).await.map_err(api)?;
+        Ok(RespondResult { accepted })
+    }
+}

@@ -1,0 +1,384 @@
+//! From our values to the wire's: total functions, except where the store could not give what an event speaks of.
+
+use crate::session::api::{ProjectInfo, ResolvedEvent, SessionInfo, TranscriptPage, Update};
+use plimsoll_core::event::{Ask, AskChoice, AskResolution, Delta, EventBody, TurnEnd};
+use plimsoll_core::model::usage::Usage;
+use plimsoll_core::tool::outcome::{Body, Exit, Status, Todo, TodoStatus};
+use plimsoll_core::transcript::batch::SessionState;
+use plimsoll_core::transcript::item::{Item, ItemBody, MetaCause, NoticeCause};
+use plimsoll_protocol::{event, permission, project, session, transcript};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+/// A path in text form.
+pub fn path(path: &Path) -> String {
+    plimsoll_core::path::escape(path.as_os_str().as_bytes())
+}
+
+pub fn project(info: &ProjectInfo) -> project::Project {
+    project::Project {
+        key: info.key.to_string(),
+        roots: info.roots.iter().map(|root| path(root)).collect(),
+        created_at: info.created_at.0,
+    }
+}
+
+pub fn session(info: &SessionInfo) -> session::SessionInfo {
+    session::SessionInfo {
+        id: info.id.to_string(),
+        project: info.project.to_string(),
+        roots: info.roots.iter().map(|root| path(root)).collect(),
+        title: info.title.clone(),
+        created_at: info.created_at.0,
+        updated_at: info.updated_at.0,
+        state: match info.state {
+            SessionState::Idle => session::SessionState::Idle,
+            SessionState::Running => session::SessionState::Running,
+            SessionState::Waiting => session::SessionState::Waiting,
+            SessionState::Interrupted => session::SessionState::Interrupted,
+        },
+        items: info.items,
+        last_seq: info.last_seq.0,
+        mode: info.mode.clone(),
+        model: info.model.clone(),
+        open_asks: info.open_asks.iter().map(ask).collect(),
+    }
+}
+
+fn choice(choice: AskChoice) -> permission::OfferedChoice {
+    permission::OfferedChoice::Known(match choice {
+        AskChoice::AllowOnce => permission::Choice::AllowOnce,
+        AskChoice::AllowSession => permission::Choice::AllowSession,
+        AskChoice::Reject => permission::Choice::Reject,
+    })
+}
+
+pub fn ask(ask: &Ask) -> permission::Ask {
+    permission::Ask {
+        id: ask.id.to_string(),
+        call: ask.call.to_string(),
+        turn: ask.turn.0,
+        at: ask.at.0,
+        tool: ask.tool.clone(),
+        title: ask.title.clone(),
+        command: ask.command.clone(),
+        paths: ask.paths.clone(),
+        reason: ask.reason.clone(),
+        options: ask
+            .options
+            .iter()
+            .map(|option| permission::AskOption { kind: choice(option.kind), label: option.label.clone() })
+            .collect(),
+        resolution: ask.resolution.as_ref().map(|resolution| match resolution {
+            AskResolution::Answered { choice: chosen, advice } => {
+                permission::Resolution::Answered { choice: choice(*chosen), advice: advice.clone() }
+            }
+            AskResolution::Void => permission::Resolution::Void,
+        }),
+    }
+}
+
+/// An item; `projection` is the text that the model sees of a result.
+pub fn item(item: &Item, projection: Option<&str>) -> transcript::Item {
+    transcript::Item {
+        no: item.no.0,
+        turn: item.turn.0,
+        step: item.step.0,
+        at: item.at.0,
+        body: body(&item.body, projection),
+    }
+}
+
+fn body(body: &ItemBody, projection: Option<&str>) -> transcript::ItemBody {
+    match body {
+        ItemBody::User(user) => transcript::ItemBody::User {
+            text: user.text.clone(),
+            additional_data: user.additional_data.clone(),
+            steering: user.steering,
+        },
+        ItemBody::Meta(meta) => {
+            let cause = match meta.cause {
+                MetaCause::ContinueCut => "continueCut",
+                MetaCause::OutputLimit => "outputLimit",
+                MetaCause::Interrupted => "interrupted",
+                MetaCause::UnknownOperations => "unknownOperations",
+                MetaCause::InstructionsChanged => "instructionsChanged",
+                MetaCause::EnvironmentChanged => "environmentChanged",
+            };
+            transcript::ItemBody::Meta { cause: cause.to_owned(), text: meta.text.clone() }
+        }
+        ItemBody::Assistant(text) => transcript::ItemBody::Assistant { text: text.text.clone(), cut: text.cut },
+        ItemBody::Reasoning(reasoning) => transcript::ItemBody::Reasoning { text: reasoning.text.clone() },
+        ItemBody::ToolCall(call) => transcript::ItemBody::ToolCall {
+            call: call.call.to_string(),
+            tool: call.tool.clone(),
+            arguments: call.arguments.clone(),
+        },
+        ItemBody::ToolResult(result) => transcript::ItemBody::ToolResult {
+            call: result.call.to_string(),
+            tool: result.tool.clone(),
+            status: match result.outcome.status {
+                Status::Ok => transcript::CallStatus::Ok,
+                Status::Failed => transcript::CallStatus::Failed,
+                Status::Denied => transcript::CallStatus::Denied,
+                Status::Cancelled => transcript::CallStatus::Cancelled,
+                Status::Unknown => transcript::CallStatus::Unknown,
+            },
+            text: projection.map(str::to_owned),
+            data: Some(result_data(&result.outcome.body)),
+            revision: result.revision.to_string(),
+            approximate: result.approximate,
+        },
+        ItemBody::Notice(notice) => {
+            let cause = match notice.cause {
+                NoticeCause::ModelError => "modelError",
+                NoticeCause::Retry => "retry",
+                NoticeCause::Interrupted => "interrupted",
+                NoticeCause::Crash => "crash",
+                NoticeCause::Limit => "limit",
+                NoticeCause::ModelChanged => "modelChanged",
+                NoticeCause::Info => "info",
+            };
+            transcript::ItemBody::Notice { cause: cause.to_owned(), text: notice.text.clone() }
+        }
+    }
+}
+
+/// What a client can use of a result beside its text. The shapes are listed in the reference.
+fn result_data(body: &Body) -> Value {
+    match body {
+        Body::Text(text) => json!({ "kind": "text", "text": text }),
+        Body::File(file) => json!({
+            "kind": "file",
+            "path": file.path,
+            "version": file.version,
+            "totalLines": file.total_lines,
+            "totalBytes": file.total_bytes,
+            "firstLine": file.first_line,
+            "lines": file.lines.len(),
+            "encoding": file.encoding,
+            "eol": file.eol,
+            "lossy": file.lossy,
+        }),
+        Body::Entries(entries) => json!({
+            "kind": "entries",
+            "base": entries.base,
+            "pattern": entries.pattern,
+            "count": entries.entries.len(),
+            "ignored": entries.ignored,
+        }),
+        Body::Matches(matches) => json!({
+            "kind": "matches",
+            "total": matches.total,
+            "more": matches.more,
+            "files": matches
+                .files
+                .iter()
+                .map(|file| json!({ "path": file.path, "count": file.count }))
+                .collect::<Vec<_>>(),
+        }),
+        Body::Command(run) => json!({
+            "kind": "command",
+            "command": run.command,
+            "cwd": run.cwd,
+            "exit": match run.exit {
+                Exit::Code(code) => json!({ "type": "code", "code": code }),
+                Exit::Signal(signal) => json!({ "type": "signal", "signal": signal }),
+                Exit::TimedOut => json!({ "type": "timedOut" }),
+                Exit::Cancelled => json!({ "type": "cancelled" }),
+                Exit::NotStarted => json!({ "type": "notStarted" }),
+            },
+            "durationMs": run.duration_ms,
+            "output": {
+                "head": run.output.head,
+                "omitted": run.output.omitted,
+                "tail": run.output.tail,
+                "totalBytes": run.output.total_bytes,
+            },
+            "log": run.log,
+            "leftRunning": run.left_running,
+        }),
+        Body::Todos(list) => json!({ "kind": "todos", "todos": todos(list) }),
+    }
+}
+
+fn todos(list: &[Todo]) -> Vec<event::Todo> {
+    list.iter()
+        .map(|todo| event::Todo {
+            id: todo.id.clone(),
+            content: todo.content.clone(),
+            status: match todo.status {
+                TodoStatus::Pending => event::TodoStatus::Pending,
+                TodoStatus::InProgress => event::TodoStatus::InProgress,
+                TodoStatus::Completed => event::TodoStatus::Completed,
+                TodoStatus::Cancelled => event::TodoStatus::Cancelled,
+            },
+        })
+        .collect()
+}
+
+fn usage(usage: Usage) -> event::Usage {
+    event::Usage {
+        input: usage.input,
+        cache_read: usage.cache_read,
+        cache_write: usage.cache_write,
+        output: usage.output,
+    }
+}
+
+fn stop_reason(end: TurnEnd) -> event::StopReason {
+    match end {
+        TurnEnd::EndTurn => event::StopReason::EndTurn,
+        TurnEnd::MaxTokens => event::StopReason::MaxTokens,
+        TurnEnd::MaxSteps => event::StopReason::MaxSteps,
+        TurnEnd::Refusal => event::StopReason::Refusal,
+        TurnEnd::Cancelled => event::StopReason::Cancelled,
+        TurnEnd::ModelError => event::StopReason::ModelError,
+        TurnEnd::StoreError => event::StopReason::StoreError,
+        TurnEnd::Crashed => event::StopReason::Crashed,
+        TurnEnd::Internal => event::StopReason::Internal,
+    }
+}
+
+/// What an event speaks of was not there. The text names it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0} could not be read")]
+pub struct Missing(String);
+
+/// An update as a client gets it. `info` is the session as it is now, for `SessionChanged`.
+pub fn update(session_id: &str, update: &Update, info: Option<&SessionInfo>) -> Result<event::SessionEvent, Missing> {
+    let transient = |event| event::SessionEvent { session: session_id.to_owned(), seq: None, at: None, event };
+    Ok(match update {
+        Update::Closed { reason } => transient(event::Event::Closed { reason: reason.clone() }),
+        Update::Delta { delta, offset } => transient(delta_event(delta, *offset)),
+        Update::Event(resolved) => event::SessionEvent {
+            session: session_id.to_owned(),
+            seq: Some(resolved.event.seq.0),
+            at: Some(resolved.event.at.0),
+            event: durable(resolved, info)?,
+        },
+    })
+}
+
+fn delta_event(delta: &Delta, offset: u64) -> event::Event {
+    match delta {
+        Delta::Text { turn, step, block, text } => {
+            event::Event::TextDelta { turn: turn.0, step: step.0, block: *block, offset, text: text.clone() }
+        }
+        Delta::Reasoning { turn, step, block, text } => {
+            event::Event::ReasoningDelta { turn: turn.0, step: step.0, block: *block, offset, text: text.clone() }
+        }
+        Delta::Output { call, text } => event::Event::ToolOutput { call: call.to_string(), offset, text: text.clone() },
+    }
+}
+
+fn durable(resolved: &ResolvedEvent, info: Option<&SessionInfo>) -> Result<event::Event, Missing> {
+    Ok(match &resolved.event.body {
+        EventBody::TurnStarted { turn } => event::Event::TurnStarted { turn: turn.0 },
+        EventBody::TurnQueued { turn } => event::Event::TurnQueued { turn: turn.0 },
+        EventBody::ItemAdded { item: no } => {
+            let found = resolved.item.as_ref().ok_or_else(|| Missing(format!("item {no}")))?;
+            event::Event::ItemAdded { item: Box::new(item(found, resolved.projection.as_deref())) }
+        }
+        EventBody::PermissionAsked { ask: id, .. } => {
+            let found = resolved.ask.as_ref().ok_or_else(|| Missing(format!("question {id}")))?;
+            event::Event::PermissionAsked { ask: ask(found) }
+        }
+        EventBody::PermissionResolved { ask: id, .. } => {
+            let found = resolved.ask.as_ref().ok_or_else(|| Missing(format!("question {id}")))?;
+            event::Event::PermissionResolved { ask: ask(found) }
+        }
+        EventBody::ToolStarted { call, title } => {
+            event::Event::ToolStarted { call: call.to_string(), title: title.clone() }
+        }
+        EventBody::PlanChanged { call } => {
+            let list = plan(resolved.item.as_ref()).ok_or_else(|| Missing(format!("the todo list of {call}")))?;
+            event::Event::PlanChanged { call: call.to_string(), todos: todos(list) }
+        }
+        EventBody::StepStarted { turn, step, tokens, window } => event::Event::StepStarted {
+            turn: turn.0,
+            step: step.0,
+            tokens: *tokens,
+            window: *window,
+            load: if *window == 0 { 0.0 } else { *tokens as f64 / *window as f64 },
+        },
+        EventBody::StepCompleted { turn, step, usage: used } => {
+            event::Event::StepCompleted { turn: turn.0, step: step.0, usage: used.map(usage) }
+        }
+        EventBody::TurnCompleted { turn, reason, usage: used, cost, unsettled, message } => {
+            event::Event::TurnCompleted {
+                turn: turn.0,
+                stop_reason: stop_reason(*reason),
+                usage: usage(*used),
+                cost: *cost,
+                unsettled: unsettled.iter().map(ToString::to_string).collect(),
+                message: message.clone(),
+            }
+        }
+        EventBody::SessionChanged => event::Event::SessionChanged { info: info.map(|info| Box::new(session(info))) },
+    })
+}
+
+/// The todo list that stands in a result.
+pub fn plan(item: Option<&Item>) -> Option<&[Todo]> {
+    match &item?.body {
+        ItemBody::ToolResult(result) => match &result.outcome.body {
+            Body::Todos(list) => Some(list),
+            Body::Text(_) | Body::File(_) | Body::Entries(_) | Body::Matches(_) | Body::Command(_) => None,
+        },
+        _ => None,
+    }
+}
+
+/// A page of the transcript, at most about `bytes` long: `forward` keeps its first items, else its last ones; one item
+/// always stays.
+pub fn page(page: &TranscriptPage, forward: bool, bytes: usize) -> transcript::Page {
+    let projection = |item: &Item| match &item.body {
+        ItemBody::ToolResult(result) => page.projections.get(&result.call).map(String::as_str),
+        _ => None,
+    };
+    let mut left = bytes;
+    let mut items = Vec::with_capacity(page.items.len());
+    let mut keep = |found: &Item| {
+        let wire = item(found, projection(found));
+        let length = json_len(&wire);
+        let fits = items.is_empty() || length <= left;
+        left = left.saturating_sub(length);
+        if fits {
+            items.push(wire);
+        }
+        fits
+    };
+    if forward {
+        let _ = page.items.iter().all(&mut keep);
+    } else {
+        let _ = page.items.iter().rev().all(&mut keep);
+        items.reverse();
+    }
+    transcript::Page { items, last: page.last.0 }
+}
+
+/// The length of a value's JSON, without making it.
+fn json_len(value: &impl Serialize) -> usize {
+    struct Counter(usize);
+    impl std::io::Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 = self.0.saturating_add(bytes.len());
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    match serde_json::to_writer(&mut counter, value) {
+        Ok(()) => counter.0,
+        Err(_) => usize::MAX,
+    }
+}
+
+#[cfg(test)]
+#[path = "to_wire_tests.rs"]
+mod tests;

@@ -1,0 +1,149 @@
+//! Questions about permission: asked by an event, answered by a method, by any attached client.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A question, open until it is answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Ask {
+    /// Its id, such as `a3`.
+    pub id: String,
+    /// The call it is about, such as `c7`.
+    pub call: String,
+    /// The turn.
+    pub turn: u64,
+    /// When it was asked.
+    pub at: i64,
+    /// The tool's name.
+    pub tool: String,
+    /// One line for people: what will happen when it is allowed.
+    pub title: String,
+    /// The command, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Canonical paths it is about.
+    pub paths: Vec<String>,
+    /// Why it is asked.
+    pub reason: String,
+    /// The answers offered.
+    pub options: Vec<AskOption>,
+    /// How it was resolved; absent while it is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<Resolution>,
+}
+
+/// An answer that is offered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AskOption {
+    /// What it means.
+    pub kind: OfferedChoice,
+    /// For people. A choice that lasts says exactly what it stores.
+    pub label: String,
+}
+
+/// The kinds of answers that are offered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OfferedChoice {
+    /// One of this version.
+    Known(Choice),
+    /// One that this build does not know; do not offer it.
+    Other(String),
+}
+
+/// An answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Choice {
+    /// This call.
+    AllowOnce,
+    /// This call, and equal ones in this session.
+    AllowSession,
+    /// Not this call.
+    Reject,
+}
+
+/// How a question ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Resolution {
+    /// A client answered.
+    Answered {
+        /// The choice.
+        choice: OfferedChoice,
+        /// What the user said to a rejection.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        advice: Option<String>,
+    },
+    /// The turn was interrupted, or the daemon restarted.
+    Void,
+    /// An end that this build does not know.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Parameters of `permission/respond`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RespondParams {
+    /// The session.
+    pub session: String,
+    /// The question.
+    pub ask: String,
+    /// The answer.
+    pub choice: Choice,
+    /// What the user says to a rejection, for the model.
+    #[serde(default)]
+    pub advice: Option<String>,
+    /// The client's key for this call.
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
+}
+
+/// Result of `permission/respond`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RespondResult {
+    /// Whether this answer counts; `false`: another came first, or the question is void.
+    pub accepted: bool,
+}
+
+#[cfg(any(feature = "server", feature = "client"))]
+mod api {
+    use super::{Choice, RespondResult};
+    use jsonrpsee::core::RpcResult;
+    use jsonrpsee::proc_macros::rpc;
+
+    /// Questions about permission.
+    #[cfg_attr(
+        all(feature = "server", feature = "client"),
+        rpc(server, client, namespace = "permission", namespace_separator = "/")
+    )]
+    #[cfg_attr(
+        all(feature = "server", not(feature = "client")),
+        rpc(server, namespace = "permission", namespace_separator = "/")
+    )]
+    #[cfg_attr(
+        all(feature = "client", not(feature = "server")),
+        rpc(client, namespace = "permission", namespace_separator = "/")
+    )]
+    pub trait PermissionApi {
+        /// Answers a question. The first answer counts.
+        #[method(name = "respond", param_kind = map)]
+        async fn respond(
+            &self,
+            session: String,
+            ask: String,
+            choice: Choice,
+            advice: Option<String>,
+            #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
+        ) -> RpcResult<RespondResult>;
+    }
+}
+
+#[cfg(feature = "client")]
+pub use api::PermissionApiClient;
+#[cfg(feature = "server")]
+pub use api::PermissionApiServer;

@@ -1,0 +1,63 @@
+//! Projects: workspaces of one or more roots.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Project {
+    /// Its key, for other calls.
+    pub key: String,
+    /// Canonical absolute paths of its roots; the first names it.
+    pub roots: Vec<String>,
+    /// When it was first opened.
+    pub created_at: i64,
+}
+
+/// Parameters of `project/open`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenParams {
+    /// Absolute paths of existing folders; the first names the project.
+    #[schemars(length(min = 1))]
+    pub roots: Vec<String>,
+    /// The client's key for this call.
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
+}
+
+#[cfg(any(feature = "server", feature = "client"))]
+mod api {
+    use super::Project;
+    use jsonrpsee::core::RpcResult;
+    use jsonrpsee::proc_macros::rpc;
+
+    /// Projects.
+    #[cfg_attr(
+        all(feature = "server", feature = "client"),
+        rpc(server, client, namespace = "project", namespace_separator = "/")
+    )]
+    #[cfg_attr(
+        all(feature = "server", not(feature = "client")),
+        rpc(server, namespace = "project", namespace_separator = "/")
+    )]
+    #[cfg_attr(
+        all(feature = "client", not(feature = "server")),
+        rpc(client, namespace = "project", namespace_separator = "/")
+    )]
+    pub trait ProjectApi {
+        /// Opens the project of these roots; the same roots give the same project.
+        #[method(name = "open", param_kind = map)]
+        async fn open(
+            &self,
+            roots: Vec<String>,
+            #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
+        ) -> RpcResult<Project>;
+    }
+}
+
+#[cfg(feature = "client")]
+pub use api::ProjectApiClient;
+#[cfg(feature = "server")]
+pub use api::ProjectApiServer;

@@ -1,0 +1,76 @@
+//! The JSON Schema of the whole wire, generated from the types. `protocol/schema/plimsoll.schema.json` is its committed
+//! form; a test compares the two.
+
+use crate::{daemon, editor, error, event, hello, life, permission, project, session, transcript, turn, version};
+use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+
+/// One document: `methods` (parameters and result of each), `notifications`, `errorData`, `errorCodes`, `hello`,
+/// `welcome`, and the types under `$defs`.
+pub fn document() -> Value {
+    let mut types = SchemaSettings::draft2020_12().into_generator();
+    let methods = methods(&mut types);
+    let event = of::<event::SessionEvent>(&mut types);
+    let error_data = of::<error::ErrorData>(&mut types);
+    let hello = of::<hello::Hello>(&mut types);
+    let welcome = of::<hello::Welcome>(&mut types);
+    let codes: Vec<Value> =
+        error::ErrorKind::ALL.iter().map(|kind| json!({ "code": kind.code(), "kind": kind })).collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Plimsoll native API",
+        "protocolVersion": version::PROTOCOL,
+        "methods": methods,
+        "notifications": {
+            event::NOTIFICATION: {
+                "params": {
+                    "type": "object",
+                    "properties": { "subscription": { "type": "string" }, "result": event },
+                    "required": ["subscription", "result"],
+                },
+            },
+        },
+        "errorData": error_data,
+        "errorCodes": codes,
+        "hello": hello,
+        "welcome": welcome,
+        "$defs": Value::Object(types.take_definitions(true)),
+    })
+}
+
+/// Every method, by name, with the schemas of its parameters and its result.
+fn methods(types: &mut SchemaGenerator) -> Map<String, Value> {
+    let mut all = Map::new();
+    let mut add = |name: &str, params: Value, result: Value| {
+        all.insert(name.to_owned(), json!({ "params": params, "result": result }));
+    };
+    macro_rules! add {
+        ($($name:literal: $params:ty => $result:ty;)*) => {
+            $( add($name, of::<$params>(types), of::<$result>(types)); )*
+        };
+    }
+    add! {
+        "initialize": life::InitializeParams => life::InitializeResult;
+        "project/open": project::OpenParams => project::Project;
+        "session/create": session::CreateParams => session::SessionInfo;
+        "session/list": session::ListParams => session::ListResult;
+        "session/get": session::GetParams => session::SessionInfo;
+        "session/rename": session::RenameParams => session::SessionInfo;
+        "session/delete": session::DeleteParams => crate::Done;
+        "session/attach": session::AttachParams => String;
+        "session/detach": session::DetachParams => bool;
+        "transcript/read": transcript::ReadParams => transcript::Page;
+        "turn/start": turn::StartParams => turn::AcceptedTurn;
+        "turn/steer": turn::SteerParams => crate::Done;
+        "turn/cancel": turn::CancelParams => crate::Done;
+        "permission/respond": permission::RespondParams => permission::RespondResult;
+        "editor/state": editor::StateParams => crate::Done;
+        "daemon/status": daemon::StatusParams => daemon::DaemonStatus;
+        "daemon/stop": daemon::StopParams => crate::Done;
+    }
+    all
+}
+
+fn of<T: JsonSchema>(types: &mut SchemaGenerator) -> Value {
+    types.subschema_for::<T>().to_value()
+}

@@ -1,0 +1,179 @@
+//! The transcript: all items of a session, complete, never edited.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One record of the transcript.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Item {
+    /// Its number in the session, from 1 without gaps.
+    pub no: u64,
+    /// The turn it belongs to; 0 for what stands before the first.
+    pub turn: u64,
+    /// The step of the turn; 0 for what stands before the first model request of the turn.
+    pub step: u64,
+    /// When it was made.
+    pub at: i64,
+    /// What it is.
+    #[serde(flatten)]
+    pub body: ItemBody,
+}
+
+/// The kinds of items.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum ItemBody {
+    /// What the user said: a prompt, or steering while a turn runs.
+    User {
+        /// Verbatim.
+        text: String,
+        /// The data about the workspace that was sent to the model with it.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        additional_data: String,
+        /// It joined a running turn.
+        steering: bool,
+    },
+    /// Text that Plimsoll itself put before the model: not for the conversation's view.
+    Meta {
+        /// Why, such as `continueCut` or `interrupted`.
+        cause: String,
+        /// The text.
+        text: String,
+    },
+    /// Text by the model.
+    Assistant {
+        /// Verbatim.
+        text: String,
+        /// The stream ended before the model did.
+        cut: bool,
+    },
+    /// Reasoning by the model.
+    Reasoning {
+        /// Readable text; empty when the provider gives none.
+        text: String,
+    },
+    /// A call as the model proposed it.
+    ToolCall {
+        /// Its id, such as `c7`.
+        call: String,
+        /// The tool's name as the model wrote it.
+        tool: String,
+        /// The arguments as the model wrote them, possibly not valid JSON.
+        arguments: String,
+    },
+    /// The result of a call.
+    ToolResult {
+        /// The call it answers.
+        call: String,
+        /// The tool's name.
+        tool: String,
+        /// How the call ended.
+        status: CallStatus,
+        /// The text that the model sees of it; absent when it has none yet.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+        /// What the tool knows about its result; `data.kind` says which shape it has. The reference lists the shapes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        data: Option<serde_json::Value>,
+        /// The project's revision when the call ended, such as `r42`.
+        revision: String,
+        /// Whether that revision is approximate.
+        approximate: bool,
+    },
+    /// Something that clients show and the model does not see.
+    Notice {
+        /// What kind of thing happened, such as `retry` or `crash`.
+        cause: String,
+        /// For people.
+        text: String,
+    },
+    /// A kind that this build does not know.
+    #[serde(other)]
+    Unknown,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CallStatus {
+    /// It did what was asked.
+    Ok,
+    /// It ran and failed, or it could not begin.
+    Failed,
+    /// The permission was refused; it did not run.
+    Denied,
+    /// The user's interrupt ended it, or came before it began.
+    Cancelled,
+    /// The daemon died while it ran; whether it took effect is not known.
+    Unknown,
+    /// A status that this build does not know.
+    #[serde(untagged)]
+    Other(String),
+}
+
+/// Parameters of `transcript/read`. With neither `after` nor `before`: the last items.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadParams {
+    /// The session.
+    pub session: String,
+    /// Items after this number.
+    #[serde(default)]
+    pub after: Option<u64>,
+    /// Items before this number; not together with `after`.
+    #[serde(default)]
+    pub before: Option<u64>,
+    /// At most this many, 1 to 1,000; absent: 100.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 1000))]
+    pub limit: Option<u32>,
+}
+
+/// Result of `transcript/read`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Page {
+    /// Items, ascending. Fewer than asked when they would be too long for one message: go on from the last (or first)
+    /// one that came.
+    pub items: Vec<Item>,
+    /// Number of the session's last item; 0 when it has none.
+    pub last: u64,
+}
+
+#[cfg(any(feature = "server", feature = "client"))]
+mod api {
+    use super::Page;
+    use jsonrpsee::core::RpcResult;
+    use jsonrpsee::proc_macros::rpc;
+
+    /// The transcript.
+    #[cfg_attr(
+        all(feature = "server", feature = "client"),
+        rpc(server, client, namespace = "transcript", namespace_separator = "/")
+    )]
+    #[cfg_attr(
+        all(feature = "server", not(feature = "client")),
+        rpc(server, namespace = "transcript", namespace_separator = "/")
+    )]
+    #[cfg_attr(
+        all(feature = "client", not(feature = "server")),
+        rpc(client, namespace = "transcript", namespace_separator = "/")
+    )]
+    pub trait TranscriptApi {
+        /// Reads items.
+        #[method(name = "read", param_kind = map)]
+        async fn read(
+            &self,
+            session: String,
+            after: Option<u64>,
+            before: Option<u64>,
+            limit: Option<u32>,
+        ) -> RpcResult<Page>;
+    }
+}
+
+#[cfg(feature = "client")]
+pub use api::TranscriptApiClient;
+#[cfg(feature = "server")]
+pub use api::TranscriptApiServer;

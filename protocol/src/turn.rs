@@ -1,0 +1,120 @@
+//! Turns: one prompt and all that follows until the agent yields.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What to do when a turn already runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum WhenBusy {
+    /// Wait behind it.
+    #[default]
+    Queue,
+    /// Refuse with kind `busy`.
+    Refuse,
+}
+
+/// Parameters of `turn/start`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StartParams {
+    /// The session.
+    pub session: String,
+    /// What the user says; not blank.
+    pub text: String,
+    /// What to do when a turn already runs; absent: `queue`.
+    #[serde(default)]
+    pub when_busy: Option<WhenBusy>,
+    /// The client's key for this prompt; the same key again is the same turn.
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
+}
+
+/// Result of `turn/start`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AcceptedTurn {
+    /// The turn that it is, or will be.
+    pub turn: u64,
+    /// Whether it waits behind a running one.
+    pub queued: bool,
+}
+
+/// Parameters of `turn/steer`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SteerParams {
+    /// The session.
+    pub session: String,
+    /// What the user adds; not blank.
+    pub text: String,
+    /// The client's key for this call; the same key again adds nothing.
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
+}
+
+/// Parameters of `turn/cancel`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CancelParams {
+    /// The session.
+    pub session: String,
+    /// The client's key for this call.
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
+}
+
+#[cfg(any(feature = "server", feature = "client"))]
+mod api {
+    use super::{AcceptedTurn, WhenBusy};
+    use crate::Done;
+    use jsonrpsee::core::RpcResult;
+    use jsonrpsee::proc_macros::rpc;
+
+    /// Turns.
+    #[cfg_attr(
+        all(feature = "server", feature = "client"),
+        rpc(server, client, namespace = "turn", namespace_separator = "/")
+    )]
+    #[cfg_attr(
+        all(feature = "server", not(feature = "client")),
+        rpc(server, namespace = "turn", namespace_separator = "/")
+    )]
+    #[cfg_attr(
+        all(feature = "client", not(feature = "server")),
+        rpc(client, namespace = "turn", namespace_separator = "/")
+    )]
+    pub trait TurnApi {
+        /// Asks for a turn. Answered when it is accepted; its end is the event `turnCompleted`.
+        #[method(name = "start", param_kind = map, with_extensions)]
+        async fn start(
+            &self,
+            session: String,
+            text: String,
+            #[argument(rename = "whenBusy")] when_busy: Option<WhenBusy>,
+            #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
+        ) -> RpcResult<AcceptedTurn>;
+
+        /// Adds to the running turn; without one it is a prompt.
+        #[method(name = "steer", param_kind = map, with_extensions)]
+        async fn steer(
+            &self,
+            session: String,
+            text: String,
+            #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
+        ) -> RpcResult<Done>;
+
+        /// Interrupts the running turn; answered when it is over, at once when none runs.
+        #[method(name = "cancel", param_kind = map)]
+        async fn cancel(
+            &self,
+            session: String,
+            #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
+        ) -> RpcResult<Done>;
+    }
+}
+
+#[cfg(feature = "client")]
+pub use api::TurnApiClient;
+#[cfg(feature = "server")]
+pub use api::TurnApiServer;

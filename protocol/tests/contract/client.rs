@@ -1,0 +1,211 @@
+//! The traits say what the parameter types say: every call of the typed client is recorded and read back.
+
+use jsonrpsee::core::client::{BatchResponse, ClientT, Error, Subscription, SubscriptionClientT};
+use jsonrpsee::core::params::BatchRequestBuilder;
+use jsonrpsee::core::traits::ToRpcParams;
+use plimsoll_protocol::daemon::{DaemonApiClient, StopParams};
+use plimsoll_protocol::editor::{EditorApiClient, EditorFile, LineRange, StateParams};
+use plimsoll_protocol::life::{ClientCapabilities, ClientInfo, InitializeParams, LifeApiClient};
+use plimsoll_protocol::permission::{Choice, PermissionApiClient, RespondParams};
+use plimsoll_protocol::project::{OpenParams, ProjectApiClient};
+use plimsoll_protocol::session::{
+    AttachParams, CreateParams, DeleteParams, GetParams, ListParams, RenameParams, SessionApiClient,
+};
+use plimsoll_protocol::transcript::{ReadParams, TranscriptApiClient};
+use plimsoll_protocol::turn::{CancelParams, StartParams, SteerParams, TurnApiClient, WhenBusy};
+use plimsoll_protocol::version::PROTOCOL;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+/// Records calls and answers none.
+#[derive(Default)]
+struct Recorder {
+    calls: Mutex<BTreeMap<String, Value>>,
+}
+
+impl Recorder {
+    fn record(&self, method: &str, params: impl ToRpcParams) -> Error {
+        let params = params.to_rpc_params().unwrap();
+        let params = params.map_or(json!({}), |params| serde_json::from_str(params.get()).unwrap());
+        self.calls.lock().unwrap().insert(method.to_owned(), params);
+        Error::Custom("recorded".to_owned())
+    }
+}
+
+impl ClientT for Recorder {
+    async fn notification<P: ToRpcParams + Send>(&self, method: &str, params: P) -> Result<(), Error> {
+        Err(self.record(method, params))
+    }
+
+    async fn request<R: DeserializeOwned, P: ToRpcParams + Send>(&self, method: &str, params: P) -> Result<R, Error> {
+        Err(self.record(method, params))
+    }
+
+    async fn batch_request<'a, R: DeserializeOwned + std::fmt::Debug + 'a>(
+        &self,
+        _: BatchRequestBuilder<'a>,
+    ) -> Result<BatchResponse<'a, R>, Error> {
+        Err(Error::Custom("not recorded".to_owned()))
+    }
+}
+
+impl SubscriptionClientT for Recorder {
+    async fn subscribe<'a, N: DeserializeOwned, P: ToRpcParams + Send>(
+        &self,
+        method: &'a str,
+        params: P,
+        unsubscribe: &'a str,
+    ) -> Result<Subscription<N>, Error> {
+        self.record(unsubscribe, jsonrpsee::core::params::ArrayParams::new());
+        Err(self.record(method, params))
+    }
+
+    async fn subscribe_to_method<N: DeserializeOwned>(&self, method: &str) -> Result<Subscription<N>, Error> {
+        Err(self.record(method, jsonrpsee::core::params::ArrayParams::new()))
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "every optional parameter is given once, and this keeps that short")]
+fn some(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+#[tokio::test]
+async fn every_method_sends_its_parameters_as_the_schema_names_them() {
+    let recorder = Recorder::default();
+    let mut expected = BTreeMap::new();
+    let mut expect = |method: &str, params: &dyn erased::Params| expected.insert(method.to_owned(), params.json());
+
+    let p = InitializeParams {
+        client_info: ClientInfo { name: "n".into(), version: some("1") },
+        protocol_version: PROTOCOL,
+        capabilities: Some(ClientCapabilities {}),
+    };
+    expect("initialize", &p);
+    let InitializeParams { client_info, protocol_version, capabilities } = p;
+    let _ = recorder.initialize(client_info, protocol_version.to_string(), capabilities).await;
+
+    let p = OpenParams { roots: vec!["/a".into()], idempotency_key: some("k") };
+    expect("project/open", &p);
+    let OpenParams { roots, idempotency_key } = p;
+    let _ = ProjectApiClient::open(&recorder, roots, idempotency_key).await;
+
+    let p = CreateParams {
+        project: "p".into(),
+        title: some("t"),
+        mode: some("ask"),
+        model: some("a/b"),
+        idempotency_key: some("k"),
+    };
+    expect("session/create", &p);
+    let CreateParams { project, title, mode, model, idempotency_key } = p;
+    let _ = recorder.create(project, title, mode, model, idempotency_key).await;
+
+    let p = ListParams { project: some("p"), cursor: some("c"), limit: Some(5) };
+    expect("session/list", &p);
+    let ListParams { project, cursor, limit } = p;
+    let _ = recorder.list(project, cursor, limit).await;
+
+    let p = GetParams { session: "s".into() };
+    expect("session/get", &p);
+    let GetParams { session } = p;
+    let _ = recorder.get(session).await;
+
+    let p = RenameParams { session: "s".into(), title: "t".into(), idempotency_key: some("k") };
+    expect("session/rename", &p);
+    let RenameParams { session, title, idempotency_key } = p;
+    let _ = recorder.rename(session, title, idempotency_key).await;
+
+    let p = DeleteParams { session: "s".into(), idempotency_key: some("k") };
+    expect("session/delete", &p);
+    let DeleteParams { session, idempotency_key } = p;
+    let _ = recorder.delete(session, idempotency_key).await;
+
+    let p = AttachParams { session: "s".into(), after: Some(7) };
+    expect("session/attach", &p);
+    let AttachParams { session, after } = p;
+    let _ = recorder.attach(session, after).await;
+    // The client makes these itself, from the answer to the call above.
+    expect("session/detach", &json!({}));
+
+    let p = ReadParams { session: "s".into(), after: Some(1), before: Some(2), limit: Some(3) };
+    expect("transcript/read", &p);
+    let ReadParams { session, after, before, limit } = p;
+    let _ = recorder.read(session, after, before, limit).await;
+
+    let p = StartParams {
+        session: "s".into(),
+        text: "t".into(),
+        when_busy: Some(WhenBusy::Refuse),
+        idempotency_key: some("k"),
+    };
+    expect("turn/start", &p);
+    let StartParams { session, text, when_busy, idempotency_key } = p;
+    let _ = recorder.start(session, text, when_busy, idempotency_key).await;
+
+    let p = SteerParams { session: "s".into(), text: "t".into(), idempotency_key: some("k") };
+    expect("turn/steer", &p);
+    let SteerParams { session, text, idempotency_key } = p;
+    let _ = recorder.steer(session, text, idempotency_key).await;
+
+    let p = CancelParams { session: "s".into(), idempotency_key: some("k") };
+    expect("turn/cancel", &p);
+    let CancelParams { session, idempotency_key } = p;
+    let _ = recorder.cancel(session, idempotency_key).await;
+
+    let p = RespondParams {
+        session: "s".into(),
+        ask: "a1".into(),
+        choice: Choice::AllowSession,
+        advice: some("no"),
+        idempotency_key: some("k"),
+    };
+    expect("permission/respond", &p);
+    let RespondParams { session, ask, choice, advice, idempotency_key } = p;
+    let _ = recorder.respond(session, ask, choice, advice, idempotency_key).await;
+
+    let file = EditorFile {
+        path: "/a".into(),
+        total_lines: Some(9),
+        open: true,
+        focused: true,
+        unsaved: true,
+        cursor_line: Some(2),
+        selection: Some(LineRange { start: 1, end: 2 }),
+    };
+    let p = StateParams { project: "p".into(), files: vec![file], idempotency_key: some("k") };
+    expect("editor/state", &p);
+    let StateParams { project, files, idempotency_key } = p;
+    let _ = recorder.state(project, files, idempotency_key).await;
+
+    expect("daemon/status", &json!({}));
+    let _ = recorder.status().await;
+
+    let p = StopParams { idempotency_key: some("k") };
+    expect("daemon/stop", &p);
+    let StopParams { idempotency_key } = p;
+    let _ = recorder.stop(idempotency_key).await;
+
+    assert_eq!(*recorder.calls.lock().unwrap(), expected);
+    let document = plimsoll_protocol::schema::document();
+    let named: Vec<&String> = document["methods"].as_object().unwrap().keys().collect();
+    assert_eq!(expected.keys().collect::<Vec<_>>(), named);
+}
+
+mod erased {
+    use super::{Serialize, Value};
+
+    /// Parameters of any method.
+    pub trait Params {
+        fn json(&self) -> Value;
+    }
+
+    impl<T: Serialize> Params for T {
+        fn json(&self) -> Value {
+            serde_json::to_value(self).unwrap()
+        }
+    }
+}

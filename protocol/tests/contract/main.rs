@@ -1,0 +1,8 @@
+//! Contract tests: the committed schema, the typed client and the reference all say the same.
+
+#[cfg(test)]
+mod client;
+#[cfg(test)]
+mod reference;
+#[cfg(test)]
+mod schema;

@@ -1,0 +1,131 @@
+//! The reference names every method, event and error, and its examples are what the types read.
+
+use plimsoll_protocol::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+const REFERENCE: &str = include_str!("../../README.md");
+
+/// The part of the reference that describes one method.
+fn section(method: &str) -> &'static str {
+    let heading = format!("### `{method}`\n");
+    let (_, rest) = REFERENCE.split_once(&heading).unwrap_or_else(|| panic!("no heading for {method}"));
+    rest.split("\n## ").next().unwrap().split("\n### ").next().unwrap()
+}
+
+/// Request and response of a method's example.
+fn example(method: &str) -> (Value, Value) {
+    let block = section(method).split("```json\n").nth(1).unwrap_or_else(|| panic!("no example for {method}"));
+    let block = block.split("```").next().unwrap();
+    let mut values = serde_json::Deserializer::from_str(block).into_iter::<Value>();
+    let mut next = || values.next().unwrap_or_else(|| panic!("{method}: a request and a response")).unwrap();
+    let (request, response) = (next(), next());
+    assert_eq!((&request["method"], &request["jsonrpc"]), (&Value::from(method), &Value::from("2.0")));
+    assert_eq!(request["id"], response["id"], "{method}");
+    (request["params"].clone(), response["result"].clone())
+}
+
+/// A value that its type reads and writes again without loss, apart from absent fields.
+fn check_value<T: DeserializeOwned + Serialize>(method: &str, value: &Value) {
+    let read: T = serde_json::from_value(value.clone()).unwrap_or_else(|error| panic!("{method}: {error} in {value}"));
+    let written = serde_json::to_value(&read).unwrap();
+    if let (Value::Object(given), Value::Object(written)) = (value, written) {
+        for (name, value) in given {
+            assert_eq!(Some(value), written.get(name), "{method}: `{name}`");
+        }
+    }
+}
+
+macro_rules! check {
+    ($($method:literal: $params:ty => $result:ty;)*) => {
+        fn check_examples() -> Vec<&'static str> {
+            $(
+                let (params, result) = example($method);
+                let params = if params.is_null() { serde_json::json!({}) } else { params };
+                check_value::<$params>($method, &params);
+                check_value::<$result>($method, &result);
+            )*
+            vec![$($method),*]
+        }
+    };
+}
+
+check! {
+    "daemon/status": daemon::StatusParams => daemon::DaemonStatus;
+    "daemon/stop": daemon::StopParams => Done;
+    "editor/state": editor::StateParams => Done;
+    "initialize": life::InitializeParams => life::InitializeResult;
+    "permission/respond": permission::RespondParams => permission::RespondResult;
+    "project/open": project::OpenParams => project::Project;
+    "session/attach": session::AttachParams => String;
+    "session/create": session::CreateParams => session::SessionInfo;
+    "session/delete": session::DeleteParams => Done;
+    "session/detach": session::DetachParams => bool;
+    "session/get": session::GetParams => session::SessionInfo;
+    "session/list": session::ListParams => session::ListResult;
+    "session/rename": session::RenameParams => session::SessionInfo;
+    "transcript/read": transcript::ReadParams => transcript::Page;
+    "turn/cancel": turn::CancelParams => Done;
+    "turn/start": turn::StartParams => turn::AcceptedTurn;
+    "turn/steer": turn::SteerParams => Done;
+}
+
+#[test]
+fn every_method_has_a_section_with_a_true_example() {
+    let document = schema::document();
+    let methods: Vec<&String> = document["methods"].as_object().unwrap().keys().collect();
+    assert_eq!(check_examples(), methods);
+}
+
+#[test]
+fn every_parameter_and_result_field_is_described() {
+    let document = schema::document();
+    for (method, parts) in document["methods"].as_object().unwrap() {
+        for part in ["params", "result"] {
+            let reference = parts[part]["$ref"].as_str();
+            let definition = reference.map_or(&parts[part], |to| document.pointer(&to[1..]).unwrap());
+            for field in definition["properties"].as_object().into_iter().flatten().map(|(name, _)| name) {
+                // A result that several methods share is described once, under the type's own heading.
+                let shared = reference.and_then(|to| to.rsplit('/').next()).unwrap_or_default();
+                let text = REFERENCE.split(&format!("### {shared}\n")).nth(1).unwrap_or_default();
+                let found = section(method).contains(&format!("`{field}`")) || text.contains(&format!("`{field}`"));
+                assert!(found, "{method}: {part} `{field}`");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_event_item_kind_and_error_is_described() {
+    let document = schema::document();
+    let mut words = Vec::new();
+    for (of, tag) in [("SessionEvent", "type"), ("Item", "kind")] {
+        let variants = document["$defs"][of]["oneOf"].as_array().unwrap();
+        words.extend(variants.iter().filter_map(|variant| variant["properties"][tag]["const"].as_str()));
+    }
+    assert!(words.contains(&"turnCompleted") && words.contains(&"toolResult"), "{words:?}");
+    for word in words.iter().filter(|word| **word != "unknown") {
+        assert!(REFERENCE.contains(&format!("`{word}`")), "{word}");
+    }
+    for kind in error::ErrorKind::ALL {
+        let row = format!("| {} | `{}` |", kind.code(), serde_json::to_value(kind).unwrap().as_str().unwrap());
+        assert!(REFERENCE.contains(&row), "{row}");
+    }
+}
+
+#[test]
+fn the_examples_of_events_are_what_the_types_read() {
+    let (_, events) = REFERENCE.split_once("## Events").unwrap();
+    let mut count = 0;
+    for block in events.split("```json\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+        for value in serde_json::Deserializer::from_str(block).into_iter::<Value>() {
+            let value = value.unwrap();
+            if value["method"] == event::NOTIFICATION {
+                check_value::<event::SessionEvent>("session/event", &value["params"]["result"]);
+                count += 1;
+            }
+        }
+    }
+    assert!(count >= 2, "{count} examples");
+}
