@@ -52,9 +52,8 @@ pub fn begin(folders: &Folders, audience: Audience) -> Result<(), TelemetryError
     let file = RotatingFile::open(&path, FILE_MAX).map_err(|source| TelemetryError::File { path, source })?;
     let (filter, complaint) = filter(std::env::var(env::LOG).ok().as_deref());
     let to_file = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(file).with_filter(filter.clone());
-    let to_stderr = (audience == Audience::Foreground).then(|| {
-        tracing_subscriber::fmt::layer().with_ansi(false).with_writer(io::stderr).with_filter(filter)
-    });
+    let to_stderr = (audience == Audience::Foreground)
+        .then(|| tracing_subscriber::fmt::layer().with_ansi(false).with_writer(io::stderr).with_filter(filter));
     tracing_subscriber::registry().with(to_file).with(to_stderr).try_init()?;
     if let Some(complaint) = complaint {
         tracing::warn!("{complaint}");

@@ -60,7 +60,8 @@ pub const VARIABLES: &[Variable] = &[
 /// The table as text, one variable a line.
 pub fn table() -> String {
     let width = VARIABLES.iter().map(|variable| variable.name.len()).max().unwrap_or(0);
-    VARIABLES.iter().map(|variable| format!("  {:width$}  {}\n", variable.name, variable.meaning)).collect()
+    let lines = VARIABLES.iter().map(|variable| format!("  {:width$}  {}", variable.name, variable.meaning));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 //! Nothing here knows of sessions or tools.
 
 pub mod background;
+pub mod detach;
 pub mod environment;
 pub mod exec;
 pub mod frame;

@@ -12,20 +12,20 @@ pub struct Table<'a, 'w> {
     file: &'a Path,
     text: &'a str,
     path: String,
-    table: &'a DeTable<'a>,
+    entries: &'a DeTable<'a>,
     known: Vec<String>,
     warnings: &'w mut Vec<String>,
 }
 
 impl<'a, 'w> Table<'a, 'w> {
     /// The document itself.
-    pub fn top(file: &'a Path, text: &'a str, table: &'a DeTable<'a>, warnings: &'w mut Vec<String>) -> Self {
-        Self { file, text, path: String::new(), table, known: Vec::new(), warnings }
+    pub fn top(file: &'a Path, text: &'a str, entries: &'a DeTable<'a>, warnings: &'w mut Vec<String>) -> Self {
+        Self { file, text, path: String::new(), entries, known: Vec::new(), warnings }
     }
 
     /// The keys that the table has.
     pub fn names(&self) -> Vec<String> {
-        self.table.keys().map(|name| name.get_ref().to_string()).collect()
+        self.entries.keys().map(|name| name.get_ref().to_string()).collect()
     }
 
     /// Dotted name of a key.
@@ -39,13 +39,13 @@ impl<'a, 'w> Table<'a, 'w> {
 
     /// Where the table itself begins: its first value, else the file's first line.
     pub fn place(&self) -> Place {
-        let start = self.table.keys().map(|name| name.span().start).min().unwrap_or(0);
+        let start = self.entries.keys().map(|name| name.span().start).min().unwrap_or(0);
         Place::File { file: self.file.to_owned(), line: line_of(self.text, start), key: self.path.clone() }
     }
 
     fn get(&mut self, key: &str) -> Option<(&'a DeValue<'a>, Place)> {
         self.known.push(key.to_owned());
-        let value = self.table.get(key)?;
+        let value = self.entries.get(key)?;
         Some((value.get_ref(), self.place_of(key, value)))
     }
 
@@ -118,11 +118,11 @@ impl<'a, 'w> Table<'a, 'w> {
         let Some((value, place)) = self.get(key) else { return Ok(None) };
         let path = self.dotted(key);
         match value.as_table() {
-            Some(table) => Ok(Some(Table {
+            Some(entries) => Ok(Some(Table {
                 file: self.file,
                 text: self.text,
                 path,
-                table,
+                entries,
                 known: Vec::new(),
                 warnings: self.warnings,
             })),
@@ -133,7 +133,7 @@ impl<'a, 'w> Table<'a, 'w> {
     /// Warns of every key that was not asked for.
     pub fn finish(self) {
         let known: Vec<&str> = self.known.iter().map(String::as_str).collect();
-        for (name, _) in self.table {
+        for (name, _) in self.entries {
             let key = name.get_ref().as_ref();
             if known.contains(&key) {
                 continue;

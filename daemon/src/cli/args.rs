@@ -1,0 +1,210 @@
+//! The arguments of every command, and the help that explains them.
+
+use super::{ask, bridge, daemon, manage, out, sessions, show};
+use crate::config::env;
+use clap::{Args, Parser, Subcommand};
+use plimsoll_protocol::hello::Facade;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  plimsoll ask \"Where is the configuration read?\"      one turn about the project in this folder
+  plimsoll ask --session ID \"And who calls it?\"        go on with a session
+  git diff | plimsoll ask - \"Review this change\"       the input is put before the prompt
+  plimsoll sessions                                    what was talked about here
+  plimsoll show ID                                     one conversation
+  plimsoll status                                      is a daemon running
+
+Editors start `plimsoll stdio` (Plimsoll's own protocol) or `plimsoll acp` (the Agent Client Protocol). Whoever needs
+the daemon first starts it; it ends by itself when nobody has needed it for a while.";
+
+/// A local daemon that gives any editor a coding agent.
+#[derive(Debug, Parser)]
+#[command(
+    name = "plimsoll",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    arg_required_else_help = true
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, PartialEq, Eq, Subcommand)]
+enum Command {
+    /// Run one turn and print the answer
+    #[command(after_help = "\
+Exit codes: 0 the turn ended well; 1 it failed; 2 wrong arguments; 3 something had to be asked and there was no terminal;
+130 interrupted. The answer goes to standard output, everything else to standard error.
+
+While it asks for permission: y allows once, s allows for the session, n refuses, any other text refuses with this advice.")]
+    Ask(Ask),
+    /// List sessions, newest first
+    Sessions(Sessions),
+    /// Print the transcript of a session
+    Show(Show),
+    /// Say whether a daemon runs; never starts one
+    #[command(after_help = "Exit codes: 0 it runs; 3 it does not.")]
+    Status {
+        /// As JSON: pid, socket, version, clients, sessions
+        #[arg(long)]
+        json: bool,
+    },
+    /// End the daemon and wait until it has ended; running turns are interrupted
+    Stop,
+    /// End the daemon, when one runs, and start one of this build
+    Restart,
+    /// Run the daemon in the foreground
+    Daemon {
+        /// Leave the session of whoever starts it, and say on standard output when it is ready
+        #[arg(long, hide = true)]
+        detached: bool,
+    },
+    /// Connect an editor's pipes to the daemon: Plimsoll's own protocol
+    #[command(after_help = BRIDGE_HELP)]
+    Stdio,
+    /// Connect an editor's pipes to the daemon: the Agent Client Protocol
+    #[command(after_help = BRIDGE_HELP)]
+    Acp,
+}
+
+const BRIDGE_HELP: &str = "\
+Starts the daemon when none runs. Standard output carries the protocol and nothing else.
+Exit codes: 0 the editor closed its side; 1 the daemon cannot be reached; 4 the daemon ended.";
+
+/// `plimsoll ask`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct Ask {
+    /// What to ask; `-` stands for what comes through standard input
+    #[arg(required = true, num_args = 1.., value_name = "PROMPT")]
+    pub prompt: Vec<String>,
+    /// One JSON event per line on standard output, and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// Permission mode: ask, or full (nothing is asked)
+    #[arg(long, conflicts_with = "session")]
+    pub mode: Option<String>,
+    /// Model, as provider/model
+    #[arg(long, conflicts_with = "session")]
+    pub model: Option<String>,
+    /// Go on with this session
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// The project's folder instead of the current one
+    #[arg(long, value_name = "DIR", conflicts_with = "session")]
+    pub project: Option<PathBuf>,
+}
+
+/// `plimsoll sessions`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct Sessions {
+    /// Of all projects, not only of the current folder's
+    #[arg(long)]
+    pub all: bool,
+    /// The project's folder instead of the current one
+    #[arg(long, value_name = "DIR", conflicts_with = "all")]
+    pub project: Option<PathBuf>,
+    /// At most so many
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub limit: u32,
+    /// One JSON object per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `plimsoll show`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct Show {
+    /// The session's id, from `plimsoll sessions`
+    #[arg(value_name = "SESSION")]
+    pub session: String,
+    /// One JSON object per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the command that the arguments, the program's name first, ask for.
+pub fn main(arguments: Vec<OsString>) -> ExitCode {
+    match parse(arguments) {
+        Ok(Command::Ask(ask)) => ask::main(&ask),
+        Ok(Command::Sessions(sessions)) => sessions::main(&sessions),
+        Ok(Command::Show(show)) => show::main(&show),
+        Ok(Command::Status { json }) => manage::status(json),
+        Ok(Command::Stop) => manage::stop(),
+        Ok(Command::Restart) => manage::restart(),
+        Ok(Command::Daemon { detached }) => daemon::main(detached),
+        Ok(Command::Stdio) => bridge::main(Facade::Native),
+        Ok(Command::Acp) => bridge::main(Facade::Acp),
+        Err(error) => {
+            // Help and version go to standard output, complaints to standard error; nobody may be reading either.
+            let _ = out::flush_after(|| error.print());
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        }
+    }
+}
+
+fn parse(arguments: Vec<OsString>) -> Result<Command, clap::Error> {
+    use clap::{CommandFactory, FromArgMatches};
+    let help = format!("{EXAMPLES}\n\nEnvironment:\n{}", env::table());
+    let matches = Arguments::command().after_help(help).try_get_matches_from(arguments)?;
+    Arguments::from_arg_matches(&matches).map(|arguments| arguments.command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Result<Command, clap::Error> {
+        parse(std::iter::once("plimsoll").chain(text.split(' ')).map(OsString::from).collect())
+    }
+
+    #[test]
+    fn commands_and_options_are_understood() {
+        let ask = Ask {
+            prompt: vec!["two".to_owned(), "words".to_owned()],
+            json: true,
+            mode: Some("full".to_owned()),
+            model: Some("a/b".to_owned()),
+            session: None,
+            project: Some("/p".into()),
+        };
+        let found = words("ask --json --mode full --model a/b --project /p two words").unwrap();
+        assert_eq!(found, Command::Ask(ask));
+        assert_eq!(words("status --json").unwrap(), Command::Status { json: true });
+        assert_eq!(words("daemon").unwrap(), Command::Daemon { detached: false });
+        let sessions = Sessions { all: true, project: None, limit: 30, json: false };
+        assert_eq!(words("sessions --all").unwrap(), Command::Sessions(sessions));
+        let show = Show { session: "s1".to_owned(), json: false };
+        assert_eq!(words("show s1").unwrap(), Command::Show(show));
+    }
+
+    #[test]
+    fn wrong_arguments_are_told_and_exit_with_two() {
+        for wrong in ["ask", "ask --session s --model a/b x", "show", "sessions --limit 0", "sing", "stop now"] {
+            let error = words(wrong).unwrap_err();
+            assert_eq!((error.exit_code(), error.use_stderr()), (2, true), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn help_teaches_with_examples_and_names_every_variable() {
+        let help = words("--help").unwrap_err();
+        assert_eq!((help.exit_code(), help.use_stderr()), (0, false));
+        let text = help.to_string();
+        assert!(text.contains("plimsoll ask \"Where is the configuration read?\""), "{text}");
+        for variable in env::VARIABLES {
+            assert!(text.contains(variable.name), "{} is not in the help", variable.name);
+        }
+        assert!(words("ask --help").unwrap_err().to_string().contains("130 interrupted"));
+        assert!(!text.contains("--detached"));
+    }
+
+    #[test]
+    fn the_version_is_the_packages() {
+        assert_eq!(words("--version").unwrap_err().to_string(), format!("plimsoll {}\n", env!("CARGO_PKG_VERSION")));
+    }
+}

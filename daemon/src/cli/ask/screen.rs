@@ -1,0 +1,194 @@
+//! What a turn looks like on a terminal: text of the answer, and lines about everything else. It is told events and says
+//! what to write; it writes nothing.
+
+use super::super::out::{self, Style};
+use super::super::show::status_word;
+use plimsoll_protocol::event::{Event, Todo, TodoStatus, Usage};
+use plimsoll_protocol::transcript::{CallStatus, ItemBody};
+
+/// Width of the lines about tools.
+const NOTE_WIDTH: usize = 120;
+
+/// What an event adds: first the lines for standard error, then text for standard output.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// Lines.
+    pub notes: Vec<String>,
+    /// More of the answer.
+    pub text: String,
+}
+
+/// The state of the terminal.
+#[derive(Debug)]
+pub struct Screen {
+    turn: u64,
+    style: Style,
+    /// Blocks of text that have begun, in order.
+    blocks: Vec<Block>,
+    /// The last letters that were printed: how many line ends they are. Nothing printed counts as two.
+    line_ends: usize,
+    anything: bool,
+    summary: Option<String>,
+}
+
+/// A block of text of the answer.
+#[derive(Debug)]
+struct Block {
+    step: u64,
+    index: Option<u32>,
+    /// Bytes of it that are printed.
+    bytes: usize,
+    /// Its item has come: it grows no more.
+    settled: bool,
+}
+
+impl Screen {
+    /// An empty one, for this turn.
+    pub fn new(turn: u64, style: Style) -> Self {
+        Self { turn, style, blocks: Vec::new(), line_ends: 2, anything: false, summary: None }
+    }
+
+    /// Whether the next text would begin a line.
+    pub fn at_line_start(&self) -> bool {
+        self.line_ends > 0
+    }
+
+    /// What an event adds.
+    pub fn event(&mut self, event: &Event) -> Shown {
+        let mut shown = Shown::default();
+        match event {
+            Event::TextDelta { turn, step, block, offset, text } if *turn == self.turn => {
+                shown.text = self.delta(*step, *block, *offset, text);
+            }
+            Event::ItemAdded { item } if item.turn == self.turn => match &item.body {
+                ItemBody::Assistant { text, cut } => {
+                    shown.text = self.settle(item.step, text);
+                    if *cut {
+                        shown.notes.push(self.dim("the answer was cut off here; it goes on below"));
+                    }
+                }
+                ItemBody::ToolResult { tool, status, text, .. } => {
+                    shown.notes.push(self.result(tool, status, text.as_deref()));
+                }
+                ItemBody::Notice { text, .. } => shown.notes.push(self.dim(&out::short(text, 400))),
+                ItemBody::User { .. }
+                | ItemBody::Meta { .. }
+                | ItemBody::Reasoning { .. }
+                | ItemBody::ToolCall { .. }
+                | ItemBody::Unknown => {}
+            },
+            Event::ToolStarted { title, .. } => {
+                shown.notes.push(self.dim(&format!("• {}", out::short(title, NOTE_WIDTH))));
+            }
+            Event::PlanChanged { todos, .. } => shown.notes.push(self.dim(&plan(todos))),
+            Event::TurnStarted { .. }
+            | Event::TurnQueued { .. }
+            | Event::ItemAdded { .. }
+            | Event::TextDelta { .. }
+            | Event::ReasoningDelta { .. }
+            | Event::ToolOutput { .. }
+            | Event::PermissionAsked { .. }
+            | Event::PermissionResolved { .. }
+            | Event::StepStarted { .. }
+            | Event::StepCompleted { .. }
+            | Event::TurnCompleted { .. }
+            | Event::SessionChanged { .. }
+            | Event::Closed { .. }
+            | Event::Unknown => {}
+        }
+        if !shown.notes.is_empty() && self.line_ends == 0 {
+            // A note begins its own line also where the answer's line is not finished.
+            shown.notes.insert(0, String::new());
+        }
+        shown
+    }
+
+    /// The turn is over.
+    pub fn completed(&mut self, usage: Usage, cost: Option<f64>) {
+        let cached = if usage.cache_read > 0 { format!(" ({} cached)", usage.cache_read) } else { String::new() };
+        let cost = cost.map(|cost| format!(" · ${cost:.4}")).unwrap_or_default();
+        if usage.input > 0 {
+            self.summary = Some(format!("{} tokens in{cached}, {} out{cost} · ", usage.input, usage.output));
+        }
+    }
+
+    /// The last line: what it took, and how to go on.
+    pub fn end(&self, session: &str) -> String {
+        let summary = self.summary.as_deref().unwrap_or_default();
+        self.dim(&format!("{summary}session {session} · go on: plimsoll ask --session {session} \"…\""))
+    }
+
+    fn dim(&self, text: &str) -> String {
+        self.style.dim(text)
+    }
+
+    /// Prints what of a delta is new. One that leaves a gap is not printed: the item brings everything.
+    fn delta(&mut self, step: u64, block: u32, offset: u64, text: &str) -> String {
+        let known = self.blocks.iter_mut().find(|known| known.step == step && known.index == Some(block));
+        let printed = known.as_ref().map_or(0, |known| known.bytes);
+        let Some(new) = usize::try_from(offset).ok().and_then(|offset| printed.checked_sub(offset)) else {
+            return String::new();
+        };
+        let new = text.get(new..).unwrap_or_default();
+        match known {
+            Some(known) if known.settled => return String::new(),
+            Some(known) => known.bytes += new.len(),
+            None if new.is_empty() => return String::new(),
+            None => {
+                self.blocks.push(Block { step, index: Some(block), bytes: new.len(), settled: false });
+                return self.begin(new);
+            }
+        }
+        self.print(new)
+    }
+
+    /// Prints what of a finished block was not printed yet.
+    fn settle(&mut self, step: u64, text: &str) -> String {
+        let Some(known) = self.blocks.iter_mut().find(|known| known.step == step && !known.settled) else {
+            self.blocks.push(Block { step, index: None, bytes: text.len(), settled: true });
+            return self.begin(text);
+        };
+        let new = text.get(known.bytes..).unwrap_or_default();
+        known.bytes = text.len();
+        known.settled = true;
+        self.print(new)
+    }
+
+    /// A new block, a blank line after what came before.
+    fn begin(&mut self, text: &str) -> String {
+        let separator = if self.anything { "\n".repeat(2_usize.saturating_sub(self.line_ends)) } else { String::new() };
+        let text = self.print(text);
+        separator + &text
+    }
+
+    fn print(&mut self, text: &str) -> String {
+        let text = out::harmless(text, true);
+        if !text.is_empty() {
+            let ends = text.chars().rev().take_while(|letter| *letter == '\n').count();
+            self.line_ends = if ends == text.len() { self.line_ends + ends } else { ends };
+            self.anything = true;
+        }
+        text
+    }
+
+    fn result(&self, tool: &str, status: &CallStatus, text: Option<&str>) -> String {
+        let said = text.and_then(|text| text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('<')));
+        let said = said.map(|line| format!(": {}", out::short(line, NOTE_WIDTH - 30))).unwrap_or_default();
+        let line = match status {
+            CallStatus::Ok => format!("  ok{said}"),
+            other => format!("  {} {}{said}", out::short(tool, 30), status_word(other)),
+        };
+        self.dim(&line)
+    }
+}
+
+/// A plan on one line: how far, and what is being done.
+fn plan(todos: &[Todo]) -> String {
+    let done = todos.iter().filter(|todo| matches!(todo.status, TodoStatus::Completed | TodoStatus::Cancelled)).count();
+    let now = todos.iter().find(|todo| todo.status == TodoStatus::InProgress);
+    let now = now.map(|todo| format!(": {}", out::short(&todo.content, NOTE_WIDTH - 30))).unwrap_or_default();
+    format!("• plan {done}/{}{now}", todos.len())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+use super::*;
+use plimsoll_protocol::transcript::Item;
+
+fn delta(step: u64, block: u32, offset: u64, text: &str) -> Event {
+    Event::TextDelta { turn: 1, step, block, offset, text: text.to_owned() }
+}
+
+fn item(step: u64, body: ItemBody) -> Event {
+    Event::ItemAdded { item: Box::new(Item { no: 1, turn: 1, step, at: 0, body }) }
+}
+
+fn assistant(step: u64, text: &str) -> Event {
+    item(step, ItemBody::Assistant { text: text.to_owned(), cut: false })
+}
+
+fn result(status: CallStatus, text: &str) -> Event {
+    let body = ItemBody::ToolResult {
+        call: "c1".to_owned(),
+        tool: "grep".to_owned(),
+        status,
+        text: Some(text.to_owned()),
+        data: None,
+        revision: "r1".to_owned(),
+        approximate: false,
+    };
+    item(1, body)
+}
+
+/// All text and all lines that these events put on an empty screen.
+fn shown(events: &[Event]) -> (String, Vec<String>) {
+    let mut screen = Screen::new(1, Style::PLAIN);
+    let mut all = (String::new(), Vec::new());
+    for event in events {
+        let shown = screen.event(event);
+        all.0.push_str(&shown.text);
+        all.1.extend(shown.notes);
+    }
+    all
+}
+
+#[test]
+fn an_answer_is_printed_once_however_it_comes() {
+    let whole = assistant(1, "one two");
+    let cases: [&[Event]; 5] = [
+        &[delta(1, 0, 0, "one"), delta(1, 0, 3, " two"), whole.clone()],
+        std::slice::from_ref(&whole),
+        &[delta(1, 0, 0, "one"), whole.clone()],
+        // Attached anew: a delta says again what came before.
+        &[delta(1, 0, 0, "one"), delta(1, 0, 0, "one tw"), whole.clone()],
+        // A delta was lost, and one comes late.
+        &[delta(1, 0, 0, "on"), delta(1, 0, 4, "two"), whole.clone(), delta(1, 0, 2, "e two")],
+    ];
+    for events in cases {
+        assert_eq!(shown(events), ("one two".to_owned(), vec![]), "{events:?}");
+    }
+}
+
+#[test]
+fn blocks_are_paragraphs() {
+    let events = [
+        delta(1, 0, 0, "I look."),
+        assistant(1, "I look."),
+        delta(2, 1, 0, "Found.\n"),
+        assistant(2, "Found.\n"),
+        assistant(3, "Done."),
+    ];
+    assert_eq!(shown(&events).0, "I look.\n\nFound.\n\nDone.");
+}
+
+#[test]
+fn tools_and_notices_are_lines_beside_the_answer() {
+    let events = [
+        Event::ToolStarted { call: "c1".to_owned(), title: "grep\nfoo".to_owned() },
+        result(CallStatus::Ok, "<x>\n3 matches\nmore"),
+        result(CallStatus::Denied, "not allowed"),
+        item(1, ItemBody::Notice { cause: "retry".to_owned(), text: "again in 2 s".to_owned() }),
+        delta(1, 0, 0, "text"),
+        Event::ToolStarted { call: "c2".to_owned(), title: "ls".to_owned() },
+    ];
+    let lines = ["• grep foo", "  ok: 3 matches", "  grep denied: not allowed", "again in 2 s", "", "• ls"];
+    assert_eq!(shown(&events), ("text".to_owned(), lines.map(str::to_owned).to_vec()));
+}
+
+#[test]
+fn a_plan_is_one_line() {
+    let todo = |content: &str, status| Todo { id: "1".to_owned(), content: content.to_owned(), status };
+    let todos =
+        vec![todo("a", TodoStatus::Completed), todo("b", TodoStatus::InProgress), todo("c", TodoStatus::Pending)];
+    let event = Event::PlanChanged { call: "c1".to_owned(), todos };
+    assert_eq!(shown(&[event]).1, ["• plan 1/3: b"]);
+}
+
+#[test]
+fn other_turns_are_not_shown() {
+    let mut screen = Screen::new(2, Style::PLAIN);
+    assert_eq!(screen.event(&delta(1, 0, 0, "other")), Shown::default());
+    assert_eq!(screen.event(&assistant(1, "other")), Shown::default());
+}
+
+#[test]
+fn the_answer_cannot_command_the_terminal() {
+    assert_eq!(shown(&[delta(1, 0, 0, "a\x1b]0;title\x07b\n")]).0, "a\u{fffd}]0;title\u{fffd}b\n");
+}
+
+#[test]
+fn the_last_line_says_what_it_took_and_how_to_go_on() {
+    let mut screen = Screen::new(1, Style::PLAIN);
+    assert_eq!(screen.end("s1"), "session s1 · go on: plimsoll ask --session s1 \"…\"");
+    screen.completed(Usage { input: 120, cache_read: 100, cache_write: 0, output: 7 }, Some(0.01234));
+    let expected = "120 tokens in (100 cached), 7 out · $0.0123 · session s1 · go on: plimsoll ask --session s1 \"…\"";
+    assert_eq!(screen.end("s1"), expected);
+}

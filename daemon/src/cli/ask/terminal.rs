@@ -1,0 +1,160 @@
+//! The person at the terminal, who is asked for permission. Not standard input, which may be a pipe: the terminal itself.
+
+use super::super::out;
+use plimsoll_protocol::permission::{Ask, Choice, OfferedChoice};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use tokio::sync::mpsc::{Receiver, channel};
+
+/// Lines that may wait: one is answered at a time, what was typed ahead is dropped at the next question.
+const LINES: usize = 16;
+/// Longest command or list of paths that is shown.
+const SHOWN_MAX: usize = 4_000;
+
+/// A terminal with a thread that reads it. The thread ends with the command.
+#[derive(Debug)]
+pub struct Terminal {
+    writer: File,
+    lines: Receiver<String>,
+}
+
+/// What a person said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// Yes, this time.
+    Once,
+    /// Yes, in this session.
+    Session,
+    /// No, possibly with advice for the model.
+    Refuse(Option<String>),
+    /// Nothing that is an answer.
+    Unclear,
+    /// Nobody is there any more.
+    Gone,
+}
+
+impl Reply {
+    /// What a line means. Only what is clearly a yes allows.
+    pub fn of_line(line: &str) -> Self {
+        let line = line.trim();
+        match line.to_lowercase().as_str() {
+            "" => Self::Unclear,
+            "y" | "yes" => Self::Once,
+            "s" | "session" => Self::Session,
+            "n" | "no" => Self::Refuse(None),
+            _ => Self::Refuse(Some(line.to_owned())),
+        }
+    }
+}
+
+impl Terminal {
+    /// The terminal of this process, when it has one and standard error shows on it.
+    pub fn open() -> Option<Self> {
+        if !out::stderr_is_terminal() {
+            return None;
+        }
+        let writer = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
+        let reader = BufReader::new(writer.try_clone().ok()?);
+        let (send, lines) = channel(LINES);
+        let read = move || {
+            for line in reader.lines() {
+                let Ok(line) = line else { return };
+                if send.blocking_send(line).is_err() {
+                    return;
+                }
+            }
+        };
+        std::thread::Builder::new().name("terminal".to_owned()).spawn(read).ok()?;
+        Some(Self { writer, lines })
+    }
+
+    /// Puts a question on the terminal.
+    pub fn ask(&mut self, ask: &Ask) -> io::Result<()> {
+        while self.lines.try_recv().is_ok() {}
+        self.writer.write_all(question(ask).as_bytes())?;
+        self.writer.flush()
+    }
+}
+
+/// The next line; never, without a terminal. Cancel safe.
+pub async fn reply(terminal: Option<&mut Terminal>) -> Reply {
+    match terminal {
+        None => std::future::pending().await,
+        Some(terminal) => terminal.lines.recv().await.map_or(Reply::Gone, |line| Reply::of_line(&line)),
+    }
+}
+
+/// The question as a person reads it. What an agent wrote cannot disguise itself: control characters are visible.
+fn question(ask: &Ask) -> String {
+    let lasting = ask.options.iter().find(|option| option.kind == OfferedChoice::Known(Choice::AllowSession));
+    let lasting = lasting.map(|option| format!(", s = {}", out::short(&option.label, 300))).unwrap_or_default();
+    let subject: String = ask.command.iter().chain(&ask.paths).map(|text| indented(text)).collect();
+    format!(
+        "\nMay it? {}\n{subject}  {}\ny = once{lasting}, n = no, or say what to do instead: ",
+        out::short(&ask.title, 300),
+        out::short(&ask.reason, 300)
+    )
+}
+
+fn indented(text: &str) -> String {
+    let shown: String = text.chars().take(SHOWN_MAX).collect();
+    let mut indented = String::new();
+    for line in out::harmless(&shown, true).lines() {
+        indented.extend(["    ", line, "\n"]);
+    }
+    if shown.len() < text.len() {
+        indented.push_str("    … (longer than is shown here)\n");
+    }
+    indented
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_protocol::permission::AskOption;
+
+    #[test]
+    fn only_a_clear_yes_allows() {
+        let replies = ["y", " YES ", "s", "n", "no", "", "yes please", "use rm -i"].map(Reply::of_line);
+        let expected = [
+            Reply::Once,
+            Reply::Once,
+            Reply::Session,
+            Reply::Refuse(None),
+            Reply::Refuse(None),
+            Reply::Unclear,
+            Reply::Refuse(Some("yes please".to_owned())),
+            Reply::Refuse(Some("use rm -i".to_owned())),
+        ];
+        assert_eq!(replies, expected);
+    }
+
+    #[test]
+    fn a_question_shows_the_whole_command_and_what_a_yes_for_the_session_stores() {
+        let option = |kind, label: &str| AskOption { kind: OfferedChoice::Known(kind), label: label.to_owned() };
+        let ask = Ask {
+            id: "a1".to_owned(),
+            call: "c1".to_owned(),
+            turn: 1,
+            at: 0,
+            tool: "run_terminal_cmd".to_owned(),
+            title: "Run a command".to_owned(),
+            command: Some("make\nrm -rf x\x1b[8m".to_owned()),
+            paths: vec!["/w".to_owned()],
+            reason: "commands ask".to_owned(),
+            options: vec![
+                option(Choice::AllowOnce, "Once"),
+                option(Choice::AllowSession, "allow `make` in this session"),
+            ],
+            resolution: None,
+        };
+        let expected = "\nMay it? Run a command\n    make\n    rm -rf x\u{fffd}[8m\n    /w\n  commands ask\n\
+            y = once, s = allow `make` in this session, n = no, or say what to do instead: ";
+        assert_eq!(question(&ask), expected);
+    }
+
+    #[test]
+    fn a_command_that_is_not_shown_to_its_end_says_so() {
+        assert!(indented(&"x".repeat(SHOWN_MAX + 1)).ends_with("    … (longer than is shown here)\n"));
+    }
+}

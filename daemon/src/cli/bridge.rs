@@ -1,0 +1,172 @@
+//! `plimsoll stdio` and `plimsoll acp`: one end of an editor's pipes, the daemon's socket at the other. A bridge knows no
+//! protocol beyond the first line. It uses no runtime, ends with its editor, and leaves nothing behind.
+//!
+//! Standard output carries what the daemon sends and nothing else, from the first byte: it is set aside before anything
+//! could print.
+
+use super::out;
+use super::reach::{self, Link, ReachError, Spawn};
+use crate::config::Folders;
+use plimsoll_protocol::hello::Facade;
+use rustix::event::{PollFd, PollFlags, poll};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::sync::mpsc::{self, SyncSender};
+use std::time::Duration;
+
+/// How long the daemon may go on to answer after the end of the input: an editor expects its child to be gone within a
+/// second.
+const LAST_ANSWERS: Duration = Duration::from_millis(700);
+/// Bytes that are copied at once: what a pipe holds.
+const CHUNK: usize = 64 * 1024;
+
+/// How a bridge ended; its exit code is documented in the help text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The editor closed its side.
+    Editor,
+    /// The daemon closed the connection while the editor was there.
+    Daemon,
+}
+
+/// Exit code when the daemon cannot be reached.
+const UNREACHABLE: u8 = 1;
+/// Exit code when the daemon left while the editor was there.
+const DAEMON_LEFT: u8 = 4;
+
+/// Runs a bridge to its end.
+pub fn main(facade: Facade) -> ExitCode {
+    let output = match out::set_stdout_aside() {
+        Ok(output) => output,
+        Err(error) => {
+            out::error(&format!("standard output cannot be used: {error}"), None);
+            return ExitCode::from(UNREACHABLE);
+        }
+    };
+    let folders = match Folders::of_process() {
+        Ok(folders) => folders,
+        Err(error) => {
+            out::error(&error.to_string(), None);
+            return ExitCode::from(UNREACHABLE);
+        }
+    };
+    let link = match reach::reach(&folders, &reach::own_hello(facade), Spawn::WhenNone) {
+        Ok(link) => link,
+        Err(error) => {
+            let hint = match &error {
+                ReachError::Refused(refusal) => refusal.hint.as_deref(),
+                _ => None,
+            };
+            out::error(&error.to_string(), hint);
+            return ExitCode::from(UNREACHABLE);
+        }
+    };
+    match copy(link, io::stdin(), output) {
+        End::Editor => ExitCode::SUCCESS,
+        End::Daemon => {
+            out::error("the daemon closed the connection", None);
+            ExitCode::from(DAEMON_LEFT)
+        }
+    }
+}
+
+/// Copies both ways until one side ends. The threads that still wait for their side then end with the process.
+fn copy(link: Link, input: impl Read + Send + 'static, output: File) -> End {
+    let Link { stream, rest, .. } = link;
+    let (ended, end) = mpsc::sync_channel(2);
+    let downwards = stream.try_clone().and_then(|stream| {
+        let ended = ended.clone();
+        let copy = move || to_editor(stream, rest, output, &ended);
+        std::thread::Builder::new().name("to editor".to_owned()).spawn(copy)
+    });
+    let upwards =
+        std::thread::Builder::new().name("to daemon".to_owned()).spawn(move || to_daemon(input, &stream, &ended));
+    if downwards.is_err() || upwards.is_err() {
+        return End::Daemon;
+    }
+    match end.recv() {
+        // The input is at its end: the daemon may finish what it is saying, but not for long.
+        Ok(Side::Input) => {
+            let _ = end.recv_timeout(LAST_ANSWERS);
+            End::Editor
+        }
+        Ok(Side::Output) => End::Editor,
+        Ok(Side::Daemon) | Err(_) => End::Daemon,
+    }
+}
+
+/// Which side ended first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// The editor writes no more.
+    Input,
+    /// The editor reads no more.
+    Output,
+    /// The daemon closed the connection.
+    Daemon,
+}
+
+fn to_daemon(mut input: impl Read, mut stream: &UnixStream, ended: &SyncSender<Side>) {
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        let count = match input.read(&mut buffer) {
+            Ok(count) if count > 0 => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            // An input that cannot be read is at its end. That is said before the daemon can answer it by closing.
+            Ok(_) | Err(_) => {
+                let _ = ended.send(Side::Input);
+                let _ = stream.shutdown(Shutdown::Write);
+                return;
+            }
+        };
+        if buffer.get(..count).is_none_or(|chunk| stream.write_all(chunk).is_err()) {
+            // The other thread says that the daemon has left, after it has delivered what the daemon said before.
+            return;
+        }
+    }
+}
+
+fn to_editor(mut stream: UnixStream, rest: Vec<u8>, mut output: File, ended: &SyncSender<Side>) {
+    let mut buffer = vec![0; CHUNK];
+    let mut chunk: &[u8] = &rest;
+    let side = loop {
+        if output.write_all(chunk).is_err() {
+            break Side::Output;
+        }
+        if !wait_for_daemon(&stream, &output) {
+            break Side::Output;
+        }
+        match stream.read(&mut buffer) {
+            Ok(count) if count > 0 => chunk = buffer.get(..count).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => chunk = &[],
+            Ok(_) | Err(_) => break Side::Daemon,
+        }
+    };
+    let _ = ended.send(side);
+}
+
+/// Waits until the daemon says something or ends; `false` when the editor stopped reading meanwhile, which nobody would
+/// notice before the next write.
+fn wait_for_daemon(stream: &UnixStream, output: &File) -> bool {
+    loop {
+        let mut both = [PollFd::new(stream, PollFlags::IN), PollFd::new(output, PollFlags::empty())];
+        match poll(&mut both, None) {
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(_) => return true,
+            Ok(_) => {}
+        }
+        let [daemon, editor] = &both;
+        if !daemon.revents().is_empty() {
+            return true;
+        }
+        if editor.revents().intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL) {
+            return false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! Which build this is: two builds of one version differ in it.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// The version of the package.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The version and a hash of what tells this executable from another, such as `0.1.0+5f3a9c01`. Computed when first
+/// asked for.
+pub fn id() -> &'static str {
+    static ID: OnceLock<String> = OnceLock::new();
+    ID.get_or_init(|| match Executable::of_process() {
+        Some(executable) => format!("{VERSION}+{}", executable.short_hash()),
+        None => VERSION.to_owned(),
+    })
+}
+
+/// The file that a process was started from, as it was then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Executable {
+    path: PathBuf,
+    print: Print,
+}
+
+/// What tells a file from the one that later takes its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Print {
+    size: u64,
+    seconds: i64,
+    nanoseconds: i64,
+    inode: u64,
+}
+
+impl Executable {
+    /// This process's; none when the system does not tell.
+    pub fn of_process() -> Option<Self> {
+        Self::at(&path()?)
+    }
+
+    /// The file at this path.
+    pub fn at(path: &Path) -> Option<Self> {
+        Some(Self { path: path.to_owned(), print: print(path)? })
+    }
+
+    /// Whether another file stands in its place. While there is none, a replacement may be under way: not yet.
+    pub fn was_replaced(&self) -> bool {
+        print(&self.path).is_some_and(|now| now != self.print)
+    }
+
+    fn short_hash(&self) -> String {
+        let Print { size, seconds, nanoseconds, .. } = self.print;
+        let mut hasher = blake3::Hasher::new();
+        for number in [size, seconds.cast_unsigned(), nanoseconds.cast_unsigned()] {
+            hasher.update(&number.to_le_bytes());
+        }
+        hasher.finalize().to_hex().chars().take(8).collect()
+    }
+}
+
+fn print(path: &Path) -> Option<Print> {
+    let metadata = fs::metadata(path).ok()?;
+    Some(Print {
+        size: metadata.size(),
+        seconds: metadata.mtime(),
+        nanoseconds: metadata.mtime_nsec(),
+        inode: metadata.ino(),
+    })
+}
+
+/// The path of this executable; of the file that replaced it when that has happened.
+pub fn path() -> Option<PathBuf> {
+    let path = std::env::current_exe().ok()?;
+    // Linux marks the path of a file that is no longer there; the new one has the old name.
+    match path.to_str().and_then(|text| text.strip_suffix(" (deleted)")) {
+        Some(text) => Some(PathBuf::from(text)),
+        None => Some(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_executable_knows_that_another_took_its_place_but_not_before_it_did() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("program");
+        fs::write(&path, "old").unwrap();
+        let executable = Executable::at(&path).unwrap();
+        assert!(!executable.was_replaced());
+        fs::rename(&path, folder.path().join("aside")).unwrap();
+        assert!(!executable.was_replaced());
+        fs::write(&path, "new!").unwrap();
+        assert!(executable.was_replaced());
+    }
+
+    #[test]
+    fn the_build_begins_with_the_version_and_is_the_same_each_time() {
+        assert!(id().starts_with(VERSION));
+        assert_eq!(id(), id());
+    }
+}

@@ -1,0 +1,259 @@
+//! `plimsoll daemon`: the order in which a daemon begins and ends. It becomes the only one before it touches anything,
+//! says that it is ready when it can be reached, and gives its place up last.
+
+use super::accept::{self, Leave, Reason};
+use super::build::{self, Executable};
+use super::lock::{self, Holder, InstanceLock};
+use super::readiness::{Readiness, Reporter};
+use super::socket::{Socket, SocketError};
+use super::wiring::{OpenError, Parts};
+use super::{out, reach};
+use crate::config::{Config, ConfigError, FolderError, Folders};
+use crate::shutdown::{self, Shutdown};
+use crate::telemetry::{self, Audience, TelemetryError};
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::net::UnixListener;
+use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+/// Threads that run tasks: the daemon waits for models and disks, it does not compute.
+const WORKERS: usize = 2;
+/// Threads that wait for disks and processes at the same time.
+const BLOCKING_THREADS: usize = 16;
+/// Stack of each of them; Rust's default of 2 MiB is for recursion that does not happen here.
+const STACK: usize = 1024 * 1024;
+/// How long a successor waits for a daemon that is ending; below what a client waits for the successor.
+const PREDECESSOR_LEAVES_WITHIN: Duration = Duration::from_secs(25);
+/// How often it looks. A lock cannot be waited for together with a socket, and this happens only between two daemons.
+const LOOK_FOR_PREDECESSOR: Duration = Duration::from_millis(20);
+/// How often idleness and the executable are looked at.
+const LOOK_FOR_LEAVING: Duration = Duration::from_secs(15);
+/// How long running turns may take to be interrupted and stored.
+const TURNS_END_WITHIN: Duration = Duration::from_secs(15);
+/// How long connections may take to deliver their last words.
+const CONNECTIONS_END_WITHIN: Duration = Duration::from_secs(1);
+
+/// The daemon cannot run.
+#[derive(Debug, thiserror::Error)]
+enum DaemonError {
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Log(#[from] TelemetryError),
+    #[error(transparent)]
+    Socket(#[from] SocketError),
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error("the lock {} cannot be used: {source}", path.display())]
+    Lock { path: std::path::PathBuf, source: io::Error },
+    #[error(
+        "another daemon holds the lock of this data folder but does not answer; see `plimsoll status`, or end process {0}"
+    )]
+    Stuck(u32),
+    #[error("the runtime cannot be started: {0}")]
+    Runtime(io::Error),
+}
+
+/// How it went.
+enum Ran {
+    /// It served and ended.
+    Served,
+    /// Another one runs already.
+    Found(Holder),
+}
+
+/// Runs a daemon to its end. A detached one leaves its starter's session and speaks through its standard output.
+pub fn main(detached: bool) -> ExitCode {
+    let mut reporter = Reporter::silent();
+    if detached {
+        // Already the leader of a session when whoever started it saw to that.
+        let _ = rustix::process::setsid();
+        match Reporter::from_stdout() {
+            Ok(pipe) => reporter = pipe,
+            Err(error) => {
+                out::error(&format!("standard output cannot be used: {error}"), None);
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    let audience = if detached { Audience::Detached } else { Audience::Foreground };
+    let mut reporter = Some(reporter);
+    let mut report = |readiness: Readiness| {
+        if let Some(reporter) = reporter.take() {
+            reporter.report(&readiness);
+        }
+    };
+    match run(audience, &mut report) {
+        Ok(Ran::Served) => ExitCode::SUCCESS,
+        Ok(Ran::Found(holder)) => {
+            out::note(&format!("a daemon runs already: process {}, socket {}", holder.pid, holder.socket.display()));
+            report(Readiness::Ready { socket: holder.socket, pid: holder.pid });
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            tracing::error!(%error, "the daemon cannot run");
+            out::error(&error.to_string(), None);
+            report(Readiness::Failed { message: error.to_string() });
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(audience: Audience, report: &mut impl FnMut(Readiness)) -> Result<Ran, DaemonError> {
+    let folders = Folders::of_process()?;
+    folders.ensure_data()?;
+    folders.ensure_logs()?;
+    let path = folders.ensure_socket_folder()?;
+    let mut lock = match become_only(&folders)? {
+        Place::Ours(lock) => lock,
+        Place::Taken(holder) => return Ok(Ran::Found(holder)),
+    };
+    telemetry::begin(&folders, audience)?;
+    let config = Config::load(&folders, &BTreeMap::new());
+    let idle_stop_minutes = match &config {
+        Ok(config) => config.idle_stop_minutes,
+        Err(error) => {
+            // Sessions will say so to their clients; a daemon that is not there cannot.
+            tracing::warn!(%error, "the configuration is not valid");
+            0
+        }
+    };
+    let (socket, listener) = Socket::bind(&path, &lock)?;
+    let holder = Holder { pid: std::process::id(), socket: path, version: build::VERSION.to_owned() };
+    lock.announce(&holder).map_err(|source| DaemonError::Lock { path: folders.lock_file(), source })?;
+    let leave = Leave {
+        idle: (idle_stop_minutes > 0).then(|| Duration::from_mins(u64::from(idle_stop_minutes))),
+        executable: Executable::of_process(),
+        every: LOOK_FOR_LEAVING,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .max_blocking_threads(BLOCKING_THREADS)
+        .thread_stack_size(STACK)
+        .thread_name("plimsoll")
+        .enable_all()
+        .build()
+        .map_err(DaemonError::Runtime)?;
+    let served = runtime.block_on(serve(&folders, socket, listener, leave, || {
+        report(Readiness::Ready { socket: holder.socket.clone(), pid: holder.pid });
+    }));
+    // What still blocks a thread here was given its time; the lock must not wait for it.
+    runtime.shutdown_timeout(CONNECTIONS_END_WITHIN);
+    drop(lock);
+    served.map(|()| Ran::Served)
+}
+
+async fn serve(
+    folders: &Folders,
+    socket: Socket,
+    listener: UnixListener,
+    leave: Leave,
+    ready: impl FnOnce(),
+) -> Result<(), DaemonError> {
+    let shutdown = Shutdown::new();
+    let signals = shutdown::listen(shutdown.clone()).map_err(DaemonError::Runtime)?;
+    let listener = tokio::net::UnixListener::from_std(listener).map_err(DaemonError::Runtime)?;
+    let daemon = Parts::open(folders, socket.path())?;
+    tracing::info!(pid = std::process::id(), build = build::id(), socket = %socket.path().display(), "ready");
+    ready();
+    let mut requests = JoinSet::new();
+    requests.spawn(signals);
+    requests.spawn({
+        let (daemon, shutdown) = (daemon.clone(), shutdown.clone());
+        async move {
+            daemon.stop_requested().await;
+            shutdown.request();
+        }
+    });
+    let turns = || daemon.running_turns();
+    let (reason, mut connections) =
+        accept::serve(listener, &shutdown, leave, turns, |stream| daemon.clone().connection(stream)).await;
+    let why = match reason {
+        Reason::Requested => "asked to",
+        Reason::Idle => "nobody needs it",
+        Reason::Replaced => "another build took its place",
+    };
+    tracing::info!(connections = connections.len(), "ending: {why}");
+    // Nobody can begin anything from here on; whoever tries finds no socket and starts a successor, which waits for the
+    // lock. Signals are still heard: a second interrupt ends at once.
+    socket.remove();
+    shutdown.request();
+    if timeout(TURNS_END_WITHIN, daemon.shutdown()).await.is_err() {
+        tracing::error!("running turns did not end in time; they will be found as interrupted");
+    }
+    daemon.close_connections();
+    let drained = timeout(CONNECTIONS_END_WITHIN, async { while connections.join_next().await.is_some() {} }).await;
+    if drained.is_err() {
+        connections.shutdown().await;
+    }
+    requests.shutdown().await;
+    tracing::info!("ended");
+    Ok(())
+}
+
+/// Whose the data folder is.
+enum Place {
+    /// This process's.
+    Ours(InstanceLock),
+    /// Another daemon's, which answers.
+    Taken(Holder),
+}
+
+/// Takes the lock, or finds who holds it. One that holds it and cannot be reached is beginning or ending: it is waited
+/// for.
+fn become_only(folders: &Folders) -> Result<Place, DaemonError> {
+    let until = Instant::now() + PREDECESSOR_LEAVES_WITHIN;
+    loop {
+        let taken = InstanceLock::take(folders);
+        if let Some(lock) = taken.map_err(|source| DaemonError::Lock { path: folders.lock_file(), source })? {
+            return Ok(Place::Ours(lock));
+        }
+        let holder = lock::last_holder(folders);
+        if let Some(holder) = &holder
+            && reach::connect_to(&holder.socket).is_some()
+        {
+            return Ok(Place::Taken(holder.clone()));
+        }
+        if Instant::now() > until {
+            return Err(DaemonError::Stuck(holder.map_or(0, |holder| holder.pid)));
+        }
+        sleep(LOOK_FOR_PREDECESSOR);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::tests::folders;
+
+    #[test]
+    fn the_second_daemon_finds_the_first() {
+        let (_root, folders) = folders();
+        let path = folders.ensure_socket_folder().unwrap();
+        let Ok(Place::Ours(mut lock)) = become_only(&folders) else { panic!("the lock is free") };
+        let (_socket, _listener) = Socket::bind(&path, &lock).unwrap();
+        let first = Holder { pid: 1, socket: path, version: "1".to_owned() };
+        lock.announce(&first).unwrap();
+        let Ok(Place::Taken(found)) = become_only(&folders) else { panic!("the lock is held") };
+        assert_eq!(found, first);
+    }
+
+    #[test]
+    fn a_successor_waits_for_one_that_is_ending() {
+        let (_root, folders) = folders();
+        let path = folders.ensure_socket_folder().unwrap();
+        let Ok(Place::Ours(mut lock)) = become_only(&folders) else { panic!("the lock is free") };
+        lock.announce(&Holder { pid: 1, socket: path, version: "1".to_owned() }).unwrap();
+        std::thread::scope(|scope| {
+            let successor = scope.spawn(|| matches!(become_only(&folders), Ok(Place::Ours(_))));
+            drop(lock);
+            assert!(successor.join().unwrap());
+        });
+    }
+}

@@ -1,0 +1,65 @@
+//! What a daemon is made of besides its loop: the sessions and the facades. The one place where `cli` meets them.
+
+use super::build;
+use crate::config::Folders;
+use crate::rpc;
+use crate::rpc::life::{Identity, Life};
+use crate::session::service::Service;
+use plimsoll_core::time::Timestamp;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+use tokio::net::UnixStream;
+
+/// The parts; cheap to clone.
+#[derive(Clone)]
+pub struct Parts {
+    service: Service,
+    life: Life,
+}
+
+/// A part cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {}
+
+impl Parts {
+    /// Opens the stores and recovers what the last daemon left.
+    pub fn open(_folders: &Folders, socket: &Path) -> Result<Self, OpenError> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let life = Life::new(Identity {
+            pid: std::process::id(),
+            socket: socket.to_owned(),
+            version: build::VERSION.to_owned(),
+            build: build::id().to_owned(),
+            started_at: Timestamp(i64::try_from(now.as_millis()).unwrap_or(i64::MAX)),
+        });
+        Ok(Self { service: Service {}, life })
+    }
+
+    /// Turns that run now.
+    pub fn running_turns(&self) -> usize {
+        self.service.counts().1
+    }
+
+    /// Serves one connection to its end.
+    pub async fn connection(self, stream: UnixStream) {
+        rpc::accept::handle(stream, self.service, self.life, |_, _, _, _| async {
+            tracing::warn!("a connection of the ACP facade is closed: this build does not have it");
+        })
+        .await;
+    }
+
+    /// Waits until a client asks the daemon to end.
+    pub async fn stop_requested(&self) {
+        self.life.stop_requested().await;
+    }
+
+    /// Interrupts running turns and waits until all is stored.
+    pub async fn shutdown(&self) {
+        self.service.shutdown().await;
+    }
+
+    /// Lets connections end when they have said what they still have to say.
+    pub fn close_connections(&self) {
+        self.life.close_connections();
+    }
+}
