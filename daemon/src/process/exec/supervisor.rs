@@ -210,7 +210,7 @@ impl Supervisor {
 
     /// Tells the daemon how it ended, once, after everything that was printed until now is in the log.
     fn report(&mut self) {
-        if std::mem::replace(&mut self.reported, true) {
+        if self.reported {
             return;
         }
         for is_stderr in [false, true] {
@@ -225,6 +225,7 @@ impl Supervisor {
                 }
             }
         }
+        self.reported = true;
         self.log.settle();
         let (end, ended_at) = self.end.clone().unwrap_or((End::Unkillable, Instant::now()));
         let left_running = if self.all_gone { Vec::new() } else { tree::living().iter().map(|one| one.pid).collect() };
