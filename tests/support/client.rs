@@ -164,7 +164,7 @@ impl Client {
         };
         match tokio::time::timeout(crate::PATIENCE, waiting).await {
             Ok(others) => others,
-            Err(_) => panic!("waited in vain for {what}; got {:#?}", self.others()),
+            Err(_elapsed) => panic!("waited in vain for {what}; got {:#?}", self.others()),
         }
     }
 

@@ -14,7 +14,7 @@ pub mod workspace;
 use std::time::Duration;
 
 /// How long a test waits for something that must come before it fails. Generous: the machine may be shared.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The path of the binary under test. Only in integration tests of this package.
 #[macro_export]
@@ -28,6 +28,6 @@ macro_rules! binary {
 pub async fn in_time<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(PATIENCE, future).await {
         Ok(value) => value,
-        Err(_) => panic!("waited {} s in vain for {what}", PATIENCE.as_secs()),
+        Err(_elapsed) => panic!("waited {} s in vain for {what}", PATIENCE.as_secs()),
     }
 }

@@ -48,7 +48,7 @@ fn named_by_path(files: &[File], path: &str) -> bool {
 fn check(files: &[File]) -> Vec<String> {
     let text = |path: &str| files.iter().find(|file| file.path == path).map(|file| rust::without_comments(&file.text));
     let mut findings = Vec::new();
-    for file in files.iter().filter(|file| file.path.ends_with(".rs")) {
+    for file in files.iter().filter(|file| file.has_ending(".rs")) {
         for (folder, roots) in CRATES {
             if !file.path.starts_with(folder) || roots.contains(&file.path.as_str()) {
                 continue;

@@ -76,7 +76,7 @@ fn resolve(folder: &str, path: &str) -> String {
 }
 
 fn check(files: &[File]) -> Vec<String> {
-    let sources = files.iter().filter(|file| file.path.starts_with(SOURCE) && file.path.ends_with(".rs"));
+    let sources = files.iter().filter(|file| file.path.starts_with(SOURCE) && file.has_ending(".rs"));
     let named: Vec<(String, bool)> = sources.flat_map(included).collect();
     let prompts: BTreeSet<&str> =
         files.iter().map(|file| file.path.as_str()).filter(|path| path.starts_with(PROMPTS)).collect();

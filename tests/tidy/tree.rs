@@ -18,6 +18,11 @@ impl File {
         Self { path: path.to_owned(), text: text.to_owned() }
     }
 
+    /// Whether its name ends so.
+    pub fn has_ending(&self, ending: &str) -> bool {
+        self.path.ends_with(ending)
+    }
+
     /// Whether all of it is test code: by place or by name.
     pub fn is_test(&self) -> bool {
         let name = self.path.rsplit('/').next().unwrap_or(&self.path);

@@ -136,7 +136,7 @@ impl ModelServer {
         };
         match tokio::time::timeout(PATIENCE, waiting).await {
             Ok(requests) => requests,
-            Err(_) => {
+            Err(_elapsed) => {
                 panic!("waited in vain for {what}; got {:#?}; refused: {:#?}", self.requests(), self.violations())
             }
         }

@@ -119,10 +119,10 @@ fn assistant(message: &Value, ids: &mut HashSet<String>, faults: &mut Faults, pl
         Some(calls) => list(calls, faults, &format!("{place}.tool_calls")),
         None => &[],
     };
-    if !message["content"].is_null() {
-        content(&message["content"], false, faults, place);
-    } else {
+    if message["content"].is_null() {
         faults.need(!calls.is_empty(), || format!("{place}: an assistant message with neither content nor calls"));
+    } else {
+        content(&message["content"], false, faults, place);
     }
     let mut sent = Vec::new();
     for (at, call) in calls.iter().enumerate() {
