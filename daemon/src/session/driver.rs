@@ -3,7 +3,7 @@
 
 use super::actor::Msg;
 use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, Client, SessionInfo, WhenBusy};
-use super::hub::Hub;
+use super::hub::{Hub, Publication};
 use super::load;
 use super::setup::{Project, TurnSetup};
 use super::tasks;
@@ -178,7 +178,7 @@ impl Driver {
     }
 
     pub(super) async fn set_mode(&mut self, mode: Mode) -> Result<(), ApiError> {
-        self.store.set_mode(&self.id, &mode.to_string()).await.map_err(load::store_error)?;
+        self.store.set_mode(&self.id, &mode.to_string(), now()).await.map_err(load::store_error)?;
         self.mode = mode;
         if let Some(machine) = &mut self.machine {
             machine.set_mode(mode);
@@ -187,7 +187,7 @@ impl Driver {
     }
 
     pub(super) async fn rename(&mut self, title: &str) -> Result<(), ApiError> {
-        self.store.rename(&self.id, title).await.map_err(load::store_error)
+        self.store.rename(&self.id, title, now()).await.map(|_| ()).map_err(load::store_error)
     }
 
     pub(super) async fn info(&mut self) -> Result<SessionInfo, ApiError> {
@@ -242,9 +242,9 @@ impl Driver {
     }
 
     async fn commit(&mut self, batch: Batch) -> Result<(), StoreError> {
-        let batch = Arc::new(batch);
-        self.store.commit(&self.id, Arc::clone(&batch)).await?;
-        self.hub.publish(&batch);
+        let publication = Publication::of(&batch);
+        self.store.commit(&self.id, batch).await?;
+        self.hub.publish(publication);
         Ok(())
     }
 

@@ -71,6 +71,18 @@ pub struct Position {
     generation: u64,
 }
 
+/// What a batch tells, taken from it before it goes to the store.
+pub struct Publication {
+    events: Vec<ResolvedEvent>,
+}
+
+impl Publication {
+    /// The events of this batch, with what they refer to.
+    pub fn of(batch: &Batch) -> Self {
+        Self { events: batch.events.iter().map(|event| resolve(event, batch)).collect() }
+    }
+}
+
 /// What a client gets next.
 pub enum Next {
     /// These, in order.
@@ -110,16 +122,13 @@ impl Hub {
         self.state().head
     }
 
-    /// Publishes what a committed batch tells. Texts whose items it holds are no longer open.
-    pub fn publish(&self, batch: &Batch) {
+    /// Publishes what a batch tells, once it is committed. Texts whose items it holds are no longer open.
+    pub fn publish(&self, publication: Publication) {
         let mut state = self.state();
-        for event in &batch.events {
-            let resolved = resolve(event, batch);
+        for resolved in publication.events {
             let bytes = weight(&resolved);
-            state.head = event.seq;
-            state.recent.push_back((resolved, bytes));
-            state.recent_bytes += bytes;
-            match &event.body {
+            state.head = resolved.event.seq;
+            match &resolved.event.body {
                 EventBody::StepCompleted { turn, step, .. } => {
                     let (turn, step) = (*turn, *step);
                     state.live.retain(|key, _| !matches!(key, StreamKey::Block(of, at, _) if *of == turn && *at == step));
@@ -127,11 +136,11 @@ impl Hub {
                 EventBody::TurnCompleted { .. } => state.live.clear(),
                 _ => {}
             }
-        }
-        for item in &batch.items {
-            if let ItemBody::ToolResult(result) = &item.body {
+            if let Some(ItemBody::ToolResult(result)) = resolved.item.as_ref().map(|item| &item.body) {
                 state.live.remove(&StreamKey::Output(result.call));
             }
+            state.recent.push_back((resolved, bytes));
+            state.recent_bytes += bytes;
         }
         while state.recent.len() > RECENT_EVENTS || (state.recent_bytes > RECENT_BYTES && state.recent.len() > 1) {
             if let Some((_, bytes)) = state.recent.pop_front() {
@@ -290,8 +299,9 @@ mod tests {
         Delta::Text { turn: TurnNo(1), step: StepNo(1), block: 0, text: text.into() }
     }
 
-    fn batch(seq: u64, body: EventBody) -> Batch {
-        Batch { events: vec![Event { seq: Seq(seq), at: Timestamp(0), body }], ..Batch::default() }
+    fn batch(seq: u64, body: EventBody) -> Publication {
+        let events = vec![Event { seq: Seq(seq), at: Timestamp(0), body }];
+        Publication::of(&Batch { events, ..Batch::default() })
     }
 
     fn given(next: Next) -> Vec<String> {
@@ -322,7 +332,7 @@ mod tests {
     fn a_finished_block_is_no_longer_open() {
         let hub = Hub::new(Seq(0));
         hub.append(&text("a"));
-        hub.publish(&batch(1, EventBody::StepCompleted { turn: TurnNo(1), step: StepNo(1), usage: None }));
+        hub.publish(batch(1, EventBody::StepCompleted { turn: TurnNo(1), step: StepNo(1), usage: None }));
         assert_eq!(given(hub.next(&mut Position::default())), ["#1"]);
     }
 
@@ -330,7 +340,7 @@ mod tests {
     fn events_that_are_no_longer_kept_are_read_from_the_store() {
         let hub = Hub::new(Seq(0));
         for seq in 1..=RECENT_EVENTS as u64 + 5 {
-            hub.publish(&batch(seq, EventBody::SessionChanged));
+            hub.publish(batch(seq, EventBody::SessionChanged));
         }
         assert!(matches!(hub.next(&mut Position::default()), Next::Read(Seq(0))));
         let mut near = Position { seq: Seq(5), ..Position::default() };

@@ -1,9 +1,9 @@
 //! From the store to a machine, settling first what a death of the daemon left open.
 
 use super::api::{ApiError, ApiErrorKind, SessionInfo};
-use super::hub::Hub;
+use super::hub::{Hub, Publication};
 use crate::process::recover;
-use crate::store::{IndexedSession, LoadedView, ProjectStore, StoreError, StoreErrorKind};
+use crate::store::{IndexedSession, LoadedView, ProjectStore, StoreError};
 use plimsoll_core::context::view::StoredView;
 use plimsoll_core::id::{CallId, SessionId, StepNo};
 use plimsoll_core::ledger::OpState;
@@ -14,7 +14,6 @@ use plimsoll_core::transcript::item::ItemBody;
 use plimsoll_core::turn::load::Loaded;
 use plimsoll_core::turn::machine::{Counters, Machine, Settings};
 use plimsoll_core::turn::recover::settle;
-use std::sync::Arc;
 
 /// A machine that goes on where the session stands.
 pub(super) async fn machine(
@@ -33,8 +32,8 @@ pub(super) async fn machine(
         .is_some_and(|epoch| epoch.api != settings.model.api || epoch.model != settings.model.name);
     if let (true, Some(epoch)) = (other_wire, &loaded.view.epoch) {
         let seen = loaded.view.last_request.as_ref().map(|row| row.last_item).unwrap_or_default();
-        let items = store.view_items(id, epoch.first_item, seen).await.map_err(store_error)?;
-        for item in items {
+        let items = store.view_items(id, epoch.first_item).await.map_err(store_error)?;
+        for item in items.into_iter().filter(|item| item.item.no <= seen) {
             loaded.view.projections.extend(item.projection.map(|shown| (shown.call, shown)));
             loaded.view.rerender.push(item.item);
         }
@@ -53,9 +52,9 @@ pub(super) async fn recover_session(store: &ProjectStore, id: &SessionId, now: T
             tracing::info!(session = %id, call = %operation.call, ?end, "looked for a process of a dead daemon");
         }
     }
-    let batch = Arc::new(batch);
-    store.commit(id, Arc::clone(&batch)).await.map_err(store_error)?;
-    hub.publish(&batch);
+    let publication = Publication::of(&batch);
+    store.commit(id, batch).await.map_err(store_error)?;
+    hub.publish(publication);
     Ok(())
 }
 
@@ -126,7 +125,8 @@ fn open_calls(items: &[crate::store::ViewItem]) -> Vec<(CallId, String, StepNo)>
 /// A session as its project's store knows it.
 pub(super) async fn info(store: &ProjectStore, id: &SessionId) -> Result<SessionInfo, ApiError> {
     let session = store.session(id).await.map_err(store_error)?;
-    Ok(indexed(IndexedSession { project: store.key().clone(), roots: store.roots().to_vec(), session }))
+    let project = store.record();
+    Ok(indexed(IndexedSession { project: project.key.clone(), roots: project.roots.clone(), session }))
 }
 
 /// A session as lists show it.
@@ -155,10 +155,20 @@ pub(super) fn store_error(error: StoreError) -> ApiError {
 
 /// [`store_error`] of an error that several wait for.
 pub(super) fn store_error_ref(error: &StoreError) -> ApiError {
-    let kind = match error.kind() {
-        StoreErrorKind::Newer => ApiErrorKind::NewerStore,
-        StoreErrorKind::NotFound => ApiErrorKind::NotFound,
-        _ => ApiErrorKind::Store,
+    let kind = match error {
+        StoreError::Newer { .. } => ApiErrorKind::NewerStore,
+        StoreError::NotFound { .. } => ApiErrorKind::NotFound,
+        StoreError::RootMissing { .. } => ApiErrorKind::WorkspaceMissing,
+        StoreError::Closed { .. } => ApiErrorKind::ShuttingDown,
+        StoreError::Full { .. }
+        | StoreError::Damaged { .. }
+        | StoreError::NetworkFs { .. }
+        | StoreError::Foreign { .. }
+        | StoreError::History { .. }
+        | StoreError::Io { .. }
+        | StoreError::Sqlite { .. }
+        | StoreError::Codec { .. }
+        | StoreError::Gap { .. } => ApiErrorKind::Store,
     };
     ApiError::new(kind, error.to_string())
 }

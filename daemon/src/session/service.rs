@@ -73,22 +73,34 @@ impl Service {
     /// Settles what a dead daemon left running, in all projects. Its processes are ended and the sessions' lists tell the
     /// truth, also when nobody opens them.
     pub async fn recover(&self) {
-        let running = match self.inner.stores.running_sessions().await {
-            Ok(running) => running,
+        let projects = match self.inner.stores.unsettled_projects().await {
+            Ok(projects) => projects,
             Err(error) => {
-                tracing::error!(%error, "the sessions of the daemon before could not be listed");
+                tracing::error!(%error, "the projects of the daemon before could not be listed");
                 return;
             }
         };
-        for (project, session) in running {
-            let settled = async {
-                let store = self.inner.stores.open_project(&project).await.map_err(store_error)?;
-                load::recover_session(&store, &session, now(), &Hub::new(Seq(0))).await
-            };
-            if let Err(error) = settled.await {
-                tracing::error!(%session, %error, "a session that was cut could not be settled");
+        for project in projects {
+            if let Err(error) = self.recover_project(&project).await {
+                tracing::error!(%project, %error, "the sessions of a project could not be settled");
             }
         }
+    }
+
+    async fn recover_project(&self, key: &ProjectKey) -> Result<(), ApiError> {
+        let store = self.store(key).await?;
+        for session in store.running_turns().await.map_err(store_error)? {
+            // One that a client has taken up meanwhile was settled by that.
+            // The lock keeps others from taking it up in the middle of this.
+            let sessions = self.inner.sessions.lock().await;
+            if sessions.contains_key(&session.id) {
+                continue;
+            }
+            if let Err(error) = load::recover_session(&store, &session.id, now(), &Hub::new(Seq(0))).await {
+                tracing::error!(session = %session.id, %error, "a session that was cut could not be settled");
+            }
+        }
+        Ok(())
     }
 
     fn check_open(&self) -> Result<(), ApiError> {

@@ -246,6 +246,11 @@ impl ProjectStore {
         self.read(id, |reader, sid| reader.open_asks(sid)).await
     }
 
+    /// Questions of the session whose answer holds for the rest of it, oldest first.
+    pub async fn granted(&self, id: &SessionId) -> Result<Vec<Ask>, StoreError> {
+        self.read(id, |reader, sid| reader.granted(sid)).await
+    }
+
     /// The turn that was begun by the prompt with this key.
     pub async fn prompt_turn(&self, id: &SessionId, key: &str) -> Result<Option<TurnNo>, StoreError> {
         let key = key.to_owned();

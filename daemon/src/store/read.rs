@@ -294,6 +294,18 @@ impl Reader<'_> {
         })
     }
 
+    /// Questions of which the answer holds for the rest of the session.
+    pub(super) fn granted(&self, sid: i64) -> Result<Vec<Ask>, StoreError> {
+        let mut asks: Vec<Ask> = self.rows("SELECT version, body FROM ask WHERE sid = ?1 AND open = 0 ORDER BY no", [sid], |row| {
+            Ok(self.record("ask", row.get(0)?, row.get_ref(1)?.as_str()?))
+        })?;
+        let lasts = |ask: &Ask| {
+            matches!(ask.resolution, Some(AskResolution::Answered { choice: AskChoice::AllowSession, .. }))
+        };
+        asks.retain(lasts);
+        Ok(asks)
+    }
+
     fn ask(&self, sid: i64, id: AskId) -> Result<Option<Ask>, StoreError> {
         let sql = "SELECT version, body FROM ask WHERE sid = ?1 AND no = ?2";
         let found = self.rows(sql, params![sid, id.0 as i64], |row| {

@@ -1,7 +1,7 @@
 //! What a running turn remembers.
 
 use super::input::TimerId;
-use crate::event::AskChoice;
+use crate::event::{Ask, AskChoice};
 use crate::id::{AskId, CallId, RequestNo, StepNo, TurnNo};
 use crate::ledger::Operation;
 use crate::model::event::BlockContent;
@@ -103,7 +103,7 @@ pub(super) enum SlotState {
     /// Its facts are being collected.
     Preparing,
     /// A client is being asked.
-    Asking(AskId, Prepared),
+    Asking(Box<Ask>, Prepared),
     /// It was allowed and begins when its record is committed.
     Ready(Prepared),
     /// It runs.

@@ -68,32 +68,36 @@ impl Machine {
         let (no, key, text) = (turn.no, turn.key.take(), std::mem::take(&mut turn.text));
         let cancelled = turn.cancelled;
         self.see_revision(environment.revision);
-        let cause = self.view.epoch_due(&self.settings.model);
-        if let Some(cause) = cause {
-            self.open_epoch(cause, &environment);
-        }
-        let changes = context::changes(&environment, self.view.stated(), self.settings.model.context_window);
-        for reminder in changes.reminders {
-            self.add_item(ItemBody::Meta(MetaMessage { cause: MetaCause::InstructionsChanged, text: reminder }));
-        }
         if !self.titled {
             self.titled = true;
             self.held.title = Some(title(&text));
         }
         self.add_event(EventBody::TurnStarted { turn: no });
-        let message = UserMessage { text, additional_data: changes.additional_data, steering: false };
-        self.add_item(ItemBody::User(message));
-        self.view.state(changes.stated);
         self.held.prompt_key = key.clone().map(|key| (key, no));
-        self.set_state(SessionState::Running);
         if cancelled {
+            // Nothing is sent, so nothing has been stated.
+            self.add_item(ItemBody::User(UserMessage { text, additional_data: String::new(), steering: false }));
             self.finish(TurnEnd::Cancelled, None);
-            self.accepted(key, no);
         } else {
+            self.set_state(SessionState::Running);
+            self.state_surroundings(text, &environment);
             self.request();
-            // The client hears of its turn once the turn is stored.
-            self.accepted(key, no);
         }
+        // The client hears of its turn once the turn is stored.
+        self.accepted(key, no);
+    }
+
+    /// The user's message with what is new around it; in a new epoch behind the epoch's head.
+    fn state_surroundings(&mut self, text: String, environment: &Environment) {
+        if let Some(cause) = self.view.epoch_due(&self.settings.model) {
+            self.open_epoch(cause, environment);
+        }
+        let changes = context::changes(environment, self.view.stated(), self.settings.model.context_window);
+        for reminder in changes.reminders {
+            self.add_item(ItemBody::Meta(MetaMessage { cause: MetaCause::InstructionsChanged, text: reminder }));
+        }
+        self.add_item(ItemBody::User(UserMessage { text, additional_data: changes.additional_data, steering: false }));
+        self.view.state(changes.stated);
     }
 
     fn accepted(&mut self, key: Option<String>, turn: crate::id::TurnNo) {

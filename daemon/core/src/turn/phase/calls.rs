@@ -126,10 +126,8 @@ impl Machine {
                 self.counters.ask = self.counters.ask.next();
                 let ask = self.counters.ask;
                 let tool = spec.name.to_owned();
-                let Some(slot) = self.slot(id) else { return };
-                slot.state = SlotState::Asking(ask, prepared.clone());
                 let turn = self.turn.as_ref().map(|turn| turn.no).unwrap_or_default();
-                self.held.asks.push(Ask {
+                let question = Ask {
                     id: ask,
                     call: id,
                     turn,
@@ -141,7 +139,10 @@ impl Machine {
                     reason,
                     options,
                     resolution: None,
-                });
+                };
+                self.held.asks.push(question.clone());
+                let Some(slot) = self.slot(id) else { return };
+                slot.state = SlotState::Asking(Box::new(question), prepared.clone());
                 self.record(id, prepared, OpState::Proposed);
                 self.add_event(EventBody::PermissionAsked { ask, call: id });
                 self.set_state(SessionState::Waiting);
@@ -153,21 +154,17 @@ impl Machine {
     pub(in crate::turn) fn answered(&mut self, given: Given) {
         let open = self.slots().and_then(|slots| {
             slots.iter().find_map(|slot| match &slot.state {
-                SlotState::Asking(ask, prepared) if *ask == given.ask => Some((slot.id, prepared.clone())),
+                SlotState::Asking(ask, prepared) if ask.id == given.ask => Some((ask.clone(), prepared.clone())),
                 _ => None,
             })
         });
-        let Some((id, prepared)) = open else {
+        let Some((ask, prepared)) = open else {
             self.effects.push(Effect::AnswerTaken { ask: given.ask, taken: false });
             return;
         };
         let before = self.effects.len();
-        self.resolve_ask(
-            id,
-            given.ask,
-            &prepared,
-            AskResolution::Answered { choice: given.choice, advice: given.advice.clone() },
-        );
+        let id = ask.call;
+        self.resolve_ask(*ask, AskResolution::Answered { choice: given.choice, advice: given.advice.clone() });
         match given.choice {
             AskChoice::AllowOnce | AskChoice::AllowSession => {
                 if let (AskChoice::AllowSession, Some(slot)) = (given.choice, self.slot(id)) {
@@ -204,29 +201,11 @@ impl Machine {
         self.slots().is_some_and(|slots| slots.iter().any(|slot| matches!(slot.state, SlotState::Asking(..))))
     }
 
-    pub(in crate::turn) fn resolve_ask(
-        &mut self,
-        id: CallId,
-        ask: crate::id::AskId,
-        prepared: &Prepared,
-        resolution: AskResolution,
-    ) {
-        let tool = self.slot(id).map(|slot| slot.tool.clone()).unwrap_or_default();
-        let turn = self.turn.as_ref().map(|turn| turn.no).unwrap_or_default();
-        self.held.asks.push(Ask {
-            id: ask,
-            call: id,
-            turn,
-            at: self.now,
-            tool,
-            title: prepared.title.clone(),
-            command: prepared.command.clone(),
-            paths: prepared.targets.iter().map(|target| target.path.clone()).collect(),
-            reason: String::new(),
-            options: Vec::new(),
-            resolution: Some(resolution),
-        });
-        self.add_event(EventBody::PermissionResolved { ask, call: id });
+    pub(in crate::turn) fn resolve_ask(&mut self, mut ask: Ask, resolution: AskResolution) {
+        let body = EventBody::PermissionResolved { ask: ask.id, call: ask.call };
+        ask.resolution = Some(resolution);
+        self.held.asks.push(ask);
+        self.add_event(body);
     }
 
     /// Writes down where an operation stands; calls that only look have no record.

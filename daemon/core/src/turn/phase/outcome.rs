@@ -2,7 +2,7 @@
 
 use super::super::machine::Machine;
 use super::super::state::{Phase, SlotState};
-use crate::event::TurnEnd;
+use crate::event::{Ask, AskResolution, TurnEnd};
 use crate::id::{CallId, EvidenceId};
 use crate::ledger::OpState;
 use crate::tool::call::Prepared;
@@ -115,11 +115,11 @@ impl Machine {
     pub(in crate::turn) fn cancel_calls(&mut self) {
         let Some(Phase::Calls(slots)) = self.turn.as_ref().map(|turn| &turn.phase) else { return };
         let mut running = Vec::new();
-        let mut ended: Vec<(CallId, Option<(crate::id::AskId, Prepared)>)> = Vec::new();
+        let mut ended: Vec<(CallId, Option<(Ask, Prepared)>)> = Vec::new();
         for slot in slots {
             match &slot.state {
                 SlotState::Running => running.push(slot.id),
-                SlotState::Asking(ask, prepared) => ended.push((slot.id, Some((*ask, prepared.clone())))),
+                SlotState::Asking(ask, prepared) => ended.push((slot.id, Some((Ask::clone(ask), prepared.clone())))),
                 SlotState::Waiting | SlotState::Preparing | SlotState::Ready(_) | SlotState::Loading => {
                     ended.push((slot.id, None));
                 }
@@ -128,7 +128,7 @@ impl Machine {
         }
         for (id, asked) in ended {
             if let Some((ask, prepared)) = asked {
-                self.resolve_ask(id, ask, &prepared, crate::event::AskResolution::Void);
+                self.resolve_ask(ask, AskResolution::Void);
                 self.record(id, &prepared, OpState::Cancelled);
             }
             let text = "Not run: the user interrupted the turn before this call began.";

@@ -180,7 +180,7 @@ proptest! {
             world.prompt("go on");
             let environment = Box::new(world.environment.clone());
             world.input(InputBody::Environment(environment));
-            world.bodies.clone()
+            world.bodies.iter().map(|body| String::from_utf8_lossy(body).into_owned()).collect::<Vec<_>>()
         };
         let live = next(&mut world);
         world.stored = stored;
