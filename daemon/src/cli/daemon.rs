@@ -159,11 +159,15 @@ async fn serve(
     let shutdown = Shutdown::new();
     let signals = shutdown::listen(shutdown.clone()).map_err(DaemonError::Runtime)?;
     let listener = tokio::net::UnixListener::from_std(listener).map_err(DaemonError::Runtime)?;
-    let daemon = Parts::open(folders, socket.path())?;
+    let daemon = Parts::open(folders, socket.path()).await?;
     tracing::info!(pid = std::process::id(), build = build::id(), socket = %socket.path().display(), "ready");
     ready();
     let mut requests = JoinSet::new();
     requests.spawn(signals);
+    requests.spawn({
+        let daemon = daemon.clone();
+        async move { daemon.recover().await }
+    });
     requests.spawn({
         let (daemon, shutdown) = (daemon.clone(), shutdown.clone());
         async move {

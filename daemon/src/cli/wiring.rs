@@ -2,9 +2,11 @@
 
 use super::build;
 use crate::config::Folders;
+use crate::process::Helper;
 use crate::rpc;
 use crate::rpc::life::{Identity, Life};
 use crate::session::service::Service;
+use crate::store::{StoreError, Stores};
 use plimsoll_core::time::Timestamp;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -19,11 +21,18 @@ pub struct Parts {
 
 /// A part cannot be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {}
+pub enum OpenError {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The own binary, which starts commands.
+    #[error("the path of this program cannot be found: {0}")]
+    Program(std::io::Error),
+}
 
 impl Parts {
-    /// Opens the stores and recovers what the last daemon left.
-    pub fn open(_folders: &Folders, socket: &Path) -> Result<Self, OpenError> {
+    /// Opens the stores.
+    pub async fn open(folders: &Folders, socket: &Path) -> Result<Self, OpenError> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let life = Life::new(Identity {
             pid: std::process::id(),
@@ -32,7 +41,17 @@ impl Parts {
             build: build::id().to_owned(),
             started_at: Timestamp(i64::try_from(now.as_millis()).unwrap_or(i64::MAX)),
         });
-        Ok(Self { service: Service {}, life })
+        let stores = Stores::open(&folders.data).await?;
+        let helper = Helper::own().map_err(OpenError::Program)?;
+        let environment = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        Ok(Self { service: Service::new(folders.clone(), environment, stores, helper), life })
+    }
+
+    /// Settles what the last daemon left running.
+    pub async fn recover(&self) {
+        self.service.recover().await;
     }
 
     /// Turns that run now.

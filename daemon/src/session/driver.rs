@@ -282,7 +282,7 @@ impl Driver {
             }
             Effect::Prepare(call) => {
                 if let (Some(turn), Some(mailbox)) = (&self.running, self.mailbox.upgrade()) {
-                    let tool = self.project.shared.registry.get(&call.tool);
+                    let tool = self.project.shared.registry.get(&call.tool).cloned();
                     self.tasks.spawn(tasks::prepare(tool, call, Arc::clone(&turn.tool_env), mailbox));
                 }
             }
@@ -291,7 +291,7 @@ impl Driver {
                 self.tools.insert(call.id, cancel.clone());
                 if let (Some(turn), Some(mailbox)) = (&self.running, self.mailbox.upgrade()) {
                     let run = tasks::Run {
-                        tool: self.project.shared.registry.get(&call.tool),
+                        tool: self.project.shared.registry.get(&call.tool).cloned(),
                         call,
                         prepared,
                         env: Arc::clone(&turn.tool_env),

@@ -12,10 +12,14 @@ use super::load::{self, store_error};
 use super::setup::{Project, Shared, canonical};
 use super::subscription::Subscription;
 use crate::config::{Folders, Overrides};
-use crate::provider::Http;
+use crate::process::{self, Helper};
+use crate::process::background::Background;
+use crate::provider::{self, Http};
 use crate::store::{ListFilter, ProjectStore, SessionRecord, Stores};
+use crate::tool::Tool;
 use crate::tool::registry::Registry;
-use crate::workspace::Workspace;
+use crate::tool::run_terminal_cmd::RunTerminalCmd;
+use crate::workspace::{Workspace, root_of};
 use plimsoll_core::id::{ProjectKey, Seq, SessionId};
 use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::workspace::EditorState;
@@ -41,6 +45,8 @@ struct Inner {
     shared: Arc<Shared>,
     projects: Mutex<HashMap<ProjectKey, Arc<Project>>>,
     sessions: Mutex<HashMap<SessionId, Live>>,
+    /// How many sessions have an actor.
+    live: AtomicUsize,
     closing: AtomicBool,
 }
 
@@ -50,12 +56,15 @@ struct Live {
 }
 
 impl Service {
-    /// A service over the stores of a data folder.
-    pub fn new(folders: Folders, daemon_env: BTreeMap<String, String>, stores: Stores) -> Self {
+    /// A service over the stores of a data folder. Commands are started through `helper`.
+    pub fn new(folders: Folders, daemon_env: BTreeMap<String, String>, stores: Stores, helper: Helper) -> Self {
+        let background = Arc::new(Background::default());
+        let commands: Arc<dyn Tool> = Arc::new(RunTerminalCmd::new(helper, Arc::clone(&background)));
         let shared = Shared {
             folders,
             daemon_env,
-            registry: Registry::new(),
+            registry: Registry::new([commands]),
+            background,
             http: Arc::new(Http::new()),
             editors: Editors::default(),
             running_turns: Arc::new(AtomicUsize::new(0)),
@@ -65,6 +74,7 @@ impl Service {
             shared: Arc::new(shared),
             projects: Mutex::new(HashMap::new()),
             sessions: Mutex::new(HashMap::new()),
+            live: AtomicUsize::new(0),
             closing: AtomicBool::new(false),
         };
         Self { inner: Arc::new(inner) }
@@ -157,7 +167,7 @@ impl Service {
             .model(None)
             .map_err(|error| ApiError::new(ApiErrorKind::Config, error.to_string()).hint(error.fix.clone()))?;
         let daemon_env = |name: &str| self.inner.shared.daemon_env.get(name).cloned();
-        crate::provider::resolve_key(&endpoint, &client.env, daemon_env)
+        provider::resolve_key(&endpoint, &client.env, daemon_env, process::first_line)
             .await
             .map_err(|error| ApiError::new(ApiErrorKind::AuthRequired, error.message))?;
         let id = new_session_id()?;
@@ -212,9 +222,11 @@ impl Service {
         // The lock is held until the session is gone, so that nobody takes it up meanwhile.
         let mut sessions = self.inner.sessions.lock().await;
         if let Some(live) = sessions.remove(id) {
+            self.inner.live.store(sessions.len(), Ordering::Relaxed);
             close(live).await;
         }
         let store = self.store(&key).await?;
+        self.inner.shared.background.end_session(&canonical(&store.session_folder(id))).await;
         store.delete_session(id).await.map_err(store_error)
     }
 
@@ -263,6 +275,7 @@ impl Service {
         let task = tokio::spawn(actor::run(driver, incoming));
         let handle = Handle { mailbox, hub };
         sessions.insert(id.clone(), Live { handle: handle.clone(), task });
+        self.inner.live.store(sessions.len(), Ordering::Relaxed);
         Ok(handle)
     }
 
@@ -309,10 +322,10 @@ impl Service {
     }
 
     /// Sets a session's permission mode (`ask`, `full`); takes effect at the next decision.
-    pub async fn set_mode(&self, client: &Client, id: &SessionId, mode: &str) -> Result<SessionInfo, ApiError> {
+    pub async fn set_mode(&self, id: &SessionId, mode: &str) -> Result<SessionInfo, ApiError> {
         let (key, _) = self.store_of(id).await?;
         let project = self.project(&key).await?;
-        let config = project.config(client, &Overrides::default())?;
+        let config = project.config(&Client::default(), &Overrides::default())?;
         let mode =
             config.mode(mode).map_err(|error| ApiError::new(ApiErrorKind::InvalidParams, error.to_string()).hint(error.fix))?;
         let handle = self.live(id).await?;
@@ -321,14 +334,14 @@ impl Service {
     }
 
     /// A connection has ended: what its editor showed is forgotten.
-    pub fn disconnected(&self, client: &Client) {
+    #[expect(clippy::unused_async, reason = "what is forgotten may one day lie in a store")]
+    pub async fn disconnected(&self, client: &Client) {
         self.inner.shared.editors.forget(client);
     }
 
     /// How many sessions are live, and how many turns run.
-    pub async fn counts(&self) -> (usize, usize) {
-        let live = self.inner.sessions.lock().await.len();
-        (live, self.running_turns())
+    pub fn counts(&self) -> (usize, usize) {
+        (self.inner.live.load(Ordering::Relaxed), self.running_turns())
     }
 
     /// How many turns run.
@@ -344,6 +357,11 @@ impl Service {
         for task in closing {
             // A panic in a session's end is logged by the session's own task.
             let _ = task.await;
+        }
+        self.inner.shared.background.end_all().await;
+        let projects: Vec<_> = self.inner.projects.lock().await.drain().map(|(_, project)| project).collect();
+        for project in projects {
+            project.workspace.close().await;
         }
         self.inner.stores.close().await;
     }
@@ -368,7 +386,10 @@ async fn existing_folder(root: PathBuf) -> Result<PathBuf, ApiError> {
     }
     let found = tokio::fs::canonicalize(&root).await;
     match found {
-        Ok(path) if path.is_dir() => Ok(path),
+        // A folder inside a work tree belongs to the project of that work tree.
+        Ok(path) if path.is_dir() => tokio::task::spawn_blocking(move || root_of(&path))
+            .await
+            .map_err(|error| ApiError::new(ApiErrorKind::Internal, error.to_string())),
         Ok(_) => Err(ApiError::new(ApiErrorKind::InvalidParams, format!("`{shown}` is not a folder"))),
         Err(error) => Err(ApiError::new(ApiErrorKind::WorkspaceMissing, format!("workspace missing: {shown} ({error})"))),
     }

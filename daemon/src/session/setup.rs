@@ -3,20 +3,24 @@
 use super::api::{ApiError, ApiErrorKind, Client};
 use super::editors::Editors;
 use crate::config::{Config, Folders, Overrides};
+use crate::process::{self, background::Background};
 use crate::provider::endpoint::{Endpoint, Secret};
 use crate::provider::{self, Http};
 use crate::tool::ToolEnv;
 use crate::tool::registry::Registry;
-use crate::workspace::Workspace;
+use crate::workspace::{ClientFacts, Workspace};
 use plimsoll_core::id::{ProjectKey, SessionId};
 use plimsoll_core::model::catalog::ModelProfile;
 use plimsoll_core::path;
-use plimsoll_core::workspace::{EditorState, Environment};
+use plimsoll_core::workspace::{EditorState, Environment, GitBlock};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+
+/// The shell that commands run in; `process` takes `sh` where it is missing.
+const SHELL: &str = "bash";
 
 /// Shared by all sessions of a daemon.
 pub(super) struct Shared {
@@ -24,6 +28,8 @@ pub(super) struct Shared {
     /// The daemon's own environment, for keys that the client does not have.
     pub(super) daemon_env: BTreeMap<String, String>,
     pub(super) registry: Registry,
+    /// What commands left running.
+    pub(super) background: Arc<Background>,
     pub(super) http: Arc<Http>,
     pub(super) editors: Editors,
     pub(super) running_turns: Arc<AtomicUsize>,
@@ -69,7 +75,7 @@ impl Project {
         let config = self.config(client, &Overrides::default())?;
         let (profile, endpoint) = config.model(Some(model)).map_err(|error| config_error(&error))?;
         let daemon_env = |name: &str| self.shared.daemon_env.get(name).cloned();
-        let key = provider::resolve_key(&endpoint, &client.env, daemon_env).await.map_err(|error| {
+        let key = provider::resolve_key(&endpoint, &client.env, daemon_env, process::first_line).await.map_err(|error| {
             ApiError::new(ApiErrorKind::AuthRequired, error.message)
                 .hint("set the variable where your editor or shell starts, then send the prompt again")
         })?;
@@ -102,7 +108,22 @@ impl Project {
 impl TurnSetup {
     /// The surroundings now. What cannot be told is said in their place: a turn never fails for it.
     pub(super) async fn collect(&self, editor: EditorState) -> Environment {
-        self.workspace.collect(&self.tool_env.client_env, &self.config_folder, editor).await
+        let facts = ClientFacts {
+            env: Arc::clone(&self.tool_env.client_env),
+            shell: SHELL.to_owned(),
+            config_dir: self.config_folder.clone(),
+            need_layout: true,
+        };
+        match self.workspace.collect(&facts, editor.clone()).await {
+            Ok(environment) => environment,
+            // The root went away between the check and this: the tools will say so too.
+            Err(error) => Environment {
+                git: vec![GitBlock::Unavailable(error.to_string())],
+                editor,
+                revision: self.workspace.revision(),
+                ..Environment::default()
+            },
+        }
     }
 }
 

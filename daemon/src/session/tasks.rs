@@ -119,7 +119,8 @@ pub(super) async fn run_tool(run: Run, mailbox: Mailbox) {
         }
         None => Outcome::failed(format!("{} cannot be run by this daemon.", call.tool)),
     };
-    let revision = if changes_files { workspace.observe().await } else { workspace.revision() };
+    let before = workspace.revision();
+    let revision = if changes_files { workspace.observe(before).await.revision } else { before };
     send(&mailbox, InputBody::ToolFinished { call: id, outcome, revision }).await;
 }
 
