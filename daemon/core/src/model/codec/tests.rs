@@ -330,7 +330,7 @@ proptest! {
                 messages.extend(segments(encode_message(api, message)));
                 let marked = String::from_utf8(body(api, &params("m"), &tools, &system, &messages, &marks)).unwrap();
                 let parsed: Value = serde_json::from_str(&marked).unwrap();
-                let leading = if api == Api::AnthropicMessages { 0 } else { 1 };
+                let leading = usize::from(api != Api::AnthropicMessages);
                 prop_assert_eq!(parsed["messages"].as_array().unwrap().len(), messages.len() + leading);
                 let bare = marked.replace(MARK, "");
                 if let Some(before) = &before {
