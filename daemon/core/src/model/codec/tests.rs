@@ -195,6 +195,8 @@ fn parameters_come_in_a_fixed_order_and_in_the_models_dialect() {
         ("gpt-oss-120b", r#""max_tokens":4096"#),
         ("openai/gpt-6-sol", r#""max_tokens":4096"#),
         ("omni", r#""max_tokens":4096"#),
+        ("deepseek-r1:7b", r#""max_tokens":4096"#),
+        ("deepseek-v4-pro", r#""max_tokens":4096,"thinking":{"type":"disabled"}"#),
         ("gpt-5", r#""max_completion_tokens":4096"#),
         ("o3-mini", r#""max_completion_tokens":4096"#),
         ("gpt-6.1-sol", r#""max_completion_tokens":4096"#),
