@@ -11,8 +11,8 @@ use plimsoll_core::model::event::ModelEvent;
 use plimsoll_core::model::offline;
 use plimsoll_core::model::request::Api;
 use plimsoll_core::time::Timestamp;
-use reqwest::header::CONTENT_TYPE;
-use reqwest::{Client, Response, redirect};
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::{Client, Response, Url, redirect};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{Instant, timeout};
@@ -36,9 +36,9 @@ pub(super) struct Limits {
 impl Limits {
     pub(super) const DEFAULT: Self = Self {
         connect: Duration::from_secs(15),
-        first_byte: Duration::from_secs(300),
-        first_byte_here: Duration::from_secs(1800),
-        idle: Duration::from_secs(300),
+        first_byte: Duration::from_mins(5),
+        first_byte_here: Duration::from_mins(30),
+        idle: Duration::from_mins(5),
         after_reason: Duration::from_secs(5),
     };
 }
@@ -109,8 +109,9 @@ impl Http {
             return Ok(());
         }
         let url = address::url(endpoint)?;
+        let headers = address::headers(endpoint, key)?;
         let origin = address::origin(&url);
-        let exchange = self.exchange(endpoint, key, url, &origin, body, &mut sink);
+        let exchange = self.exchange(endpoint.api, url, headers, &origin, body, &mut sink);
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(ModelError::new(ErrorClass::Connection, "the call was cancelled")),
@@ -120,15 +121,14 @@ impl Http {
 
     async fn exchange(
         &self,
-        endpoint: &Endpoint,
-        key: Option<&Secret>,
-        url: reqwest::Url,
+        api: Api,
+        url: Url,
+        headers: HeaderMap,
         origin: &str,
         body: Vec<u8>,
         sink: &mut (impl FnMut(Vec<ModelEvent>) + Send),
     ) -> Result<(), ModelError> {
         let route = address::route(&url);
-        let headers = address::headers(endpoint, key)?;
         let client = self.client(route).await?;
         let wait = if route == Route::Loopback { self.limits.first_byte_here } else { self.limits.first_byte };
         let sent = Instant::now();
@@ -144,14 +144,14 @@ impl Http {
         match kind.as_str() {
             "application/json" => {
                 let document = self.document(response, origin).await?;
-                sink(decode_whole(endpoint.api, &document)?);
+                sink(decode_whole(api, &document)?);
                 Ok(())
             }
             "text/html" => Err(ModelError::new(
                 ErrorClass::Protocol,
                 "it answered with a web page; is base_url the address of the API?",
             )),
-            _ => self.stream(response, endpoint.api, origin, wait.saturating_sub(sent.elapsed()), sink).await,
+            _ => self.stream(response, api, origin, wait.saturating_sub(sent.elapsed()), sink).await,
         }
     }
 
@@ -201,16 +201,14 @@ impl Http {
                 Err(_) => Some(silence(origin, wait, begun)),
             };
             // After the reason for the end nothing that is missing matters.
-            return match failed.filter(|_| !decoder.may_end()) {
-                Some(error) => Err(error),
-                None => {
-                    let result = decoder.finish(&mut events);
-                    if !events.is_empty() {
-                        sink(events);
-                    }
-                    result
-                }
-            };
+            if let Some(error) = failed.filter(|_| !decoder.may_end()) {
+                return Err(error);
+            }
+            let result = decoder.finish(&mut events);
+            if !events.is_empty() {
+                sink(events);
+            }
+            return result;
         }
     }
 

@@ -3,6 +3,7 @@
 use super::endpoint::{Endpoint, KeySource, Secret};
 use plimsoll_core::model::error::{ErrorClass, ModelError};
 use std::error::Error;
+use std::fmt::Write;
 use std::io;
 use std::time::Duration;
 
@@ -18,13 +19,12 @@ pub(super) fn situate(mut error: ModelError, endpoint: &Endpoint, origin: &str, 
         message = message.replace(key, "[key]");
     }
     if error.class == ErrorClass::Auth {
-        message.push_str("; ");
-        message.push_str(&match &endpoint.key {
-            KeySource::None => "no key was sent: give it one with api_key_env".to_owned(),
-            KeySource::Env(name) => format!("the key that was sent came from the variable {name}"),
-            KeySource::Command(command) => format!("the key that was sent came from the command `{command}`"),
-            KeySource::Literal(_) => "the key that was sent stands in the configuration file".to_owned(),
-        });
+        let _ = match &endpoint.key {
+            KeySource::None => write!(message, "; no key was sent: give it one with api_key_env"),
+            KeySource::Env(name) => write!(message, "; the key came from the variable {name}"),
+            KeySource::Command(command) => write!(message, "; the key came from the command `{command}`"),
+            KeySource::Literal(_) => write!(message, "; the key came from the configuration file"),
+        };
     }
     error.message = message;
     error
@@ -65,7 +65,7 @@ pub(super) fn internal(error: impl Error) -> ModelError {
     let mut message = format!("no HTTP client could be made: {error}");
     let mut cause = error.source();
     while let Some(error) = cause {
-        message.push_str(&format!(": {error}"));
+        let _ = write!(message, ": {error}");
         cause = error.source();
     }
     ModelError::new(ErrorClass::BadRequest, message)

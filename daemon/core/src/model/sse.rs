@@ -65,12 +65,11 @@ impl SseParser {
                 self.line.clear();
             }
             rest = match tail {
-                [b'\r', b'\n', after @ ..] => after,
                 [b'\r'] => {
                     self.after_cr = true;
                     &[]
                 }
-                [_, after @ ..] => after,
+                [b'\r', b'\n', after @ ..] | [_, after @ ..] => after,
                 [] => &[],
             };
         }

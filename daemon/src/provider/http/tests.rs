@@ -70,7 +70,7 @@ async fn read_request(stream: &mut TcpStream) -> Option<String> {
 const EVENT_STREAM: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
 fn chunks(texts: &[&str]) -> String {
-    texts.iter().map(|text| format!("{:x}\r\n{text}\r\n", text.len())).collect()
+    texts.iter().fold(String::new(), |all, text| format!("{all}{:x}\r\n{text}\r\n", text.len()))
 }
 
 fn answer(status: &str, headers: &str, body: &str) -> String {
@@ -234,7 +234,7 @@ async fn a_refused_key_is_named_by_its_source_and_not_shown() {
         error.message,
         format!(
             "provider `local` at http://{address}: HTTP 401 (invalid_request_error): Incorrect API key provided: [key]; \
-             the key that was sent came from the variable LOCAL_KEY"
+             the key came from the variable LOCAL_KEY"
         )
     );
 }

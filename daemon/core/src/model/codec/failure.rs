@@ -6,6 +6,7 @@ use super::overflow;
 use crate::model::error::{ErrorClass, ModelError};
 use crate::time::Timestamp;
 use serde_json::Value;
+use std::fmt::Write;
 use std::time::UNIX_EPOCH;
 
 /// Most characters of a provider's own words that are passed on.
@@ -19,7 +20,7 @@ pub fn classify(status: u16, headers: &[(String, String)], body: &[u8], now: Tim
     let class = words.class(Some(status));
     let mut message = format!("HTTP {status}");
     if !words.kind.is_empty() {
-        message.push_str(&format!(" ({})", bounded(&words.kind, 60)));
+        let _ = write!(message, " ({})", bounded(&words.kind, 60));
     }
     let said = if words.message.is_empty() { reason(status) } else { words.said() };
     if !said.is_empty() {
@@ -27,7 +28,7 @@ pub fn classify(status: u16, headers: &[(String, String)], body: &[u8], now: Tim
         message.push_str(&said);
     }
     if let (300..400, Some(to)) = (status, header(headers, "location")) {
-        message.push_str(&format!("; it redirects to {}: set base_url to where the API really is", bounded(to, 200)));
+        let _ = write!(message, "; it redirects to {}: set base_url to where the API really is", bounded(to, 200));
     }
     if class == ErrorClass::Quota {
         message.push_str("; the account has no credit or quota left, waiting does not help");
@@ -40,7 +41,7 @@ pub(super) fn in_stream(json: &str) -> ModelError {
     let words = Words::read(json);
     let mut message = "the provider broke off the answer".to_owned();
     if !words.kind.is_empty() {
-        message.push_str(&format!(" ({})", bounded(&words.kind, 60)));
+        let _ = write!(message, " ({})", bounded(&words.kind, 60));
     }
     if !words.message.is_empty() {
         message.push_str(": ");

@@ -32,7 +32,7 @@ fn merged(events: Vec<ModelEvent>) -> Vec<ModelEvent> {
             (Some(ModelEvent::TextDelta { block: last, text }), ModelEvent::TextDelta { block, text: more })
                 if *last == block =>
             {
-                text.push_str(&more)
+                text.push_str(&more);
             }
             (
                 Some(ModelEvent::ReasoningDelta { block: last, text }),
@@ -275,7 +275,7 @@ proptest! {
         cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..5),
         lost in any::<prop::sample::Index>(),
     ) {
-        let stream: String = chunks.iter().map(|chunk| format!("data: {chunk}{line_end}{line_end}")).collect();
+        let stream = chunks.iter().fold(String::new(), |all, chunk| all + "data: " + chunk + line_end + line_end);
         let stream = &stream.as_bytes()[..stream.len() - lost.index(stream.len() + 1) / 4];
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(stream.len() + 1)).collect();
         cuts.extend([0, stream.len()]);

@@ -195,6 +195,8 @@ fn parameters_come_in_a_fixed_order_and_in_the_models_dialect() {
         ("gpt-oss-120b", r#""max_tokens":4096"#),
         ("openai/gpt-6-sol", r#""max_tokens":4096"#),
         ("omni", r#""max_tokens":4096"#),
+        ("deepseek-r1:7b", r#""max_tokens":4096"#),
+        ("deepseek-v4-pro", r#""max_tokens":4096,"thinking":{"type":"disabled"}"#),
         ("gpt-5", r#""max_completion_tokens":4096"#),
         ("o3-mini", r#""max_completion_tokens":4096"#),
         ("gpt-6.1-sol", r#""max_completion_tokens":4096"#),
@@ -330,7 +332,7 @@ proptest! {
                 messages.extend(segments(encode_message(api, message)));
                 let marked = String::from_utf8(body(api, &params("m"), &tools, &system, &messages, &marks)).unwrap();
                 let parsed: Value = serde_json::from_str(&marked).unwrap();
-                let leading = if api == Api::AnthropicMessages { 0 } else { 1 };
+                let leading = usize::from(api != Api::AnthropicMessages);
                 prop_assert_eq!(parsed["messages"].as_array().unwrap().len(), messages.len() + leading);
                 let bare = marked.replace(MARK, "");
                 if let Some(before) = &before {

@@ -71,10 +71,14 @@ struct Delta {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct RawUsage {
-    input_tokens: Count,
-    cache_read_input_tokens: Count,
-    cache_creation_input_tokens: Count,
-    output_tokens: Count,
+    #[serde(rename = "input_tokens")]
+    input: Count,
+    #[serde(rename = "cache_read_input_tokens")]
+    cache_read: Count,
+    #[serde(rename = "cache_creation_input_tokens")]
+    cache_write: Count,
+    #[serde(rename = "output_tokens")]
+    output: Count,
 }
 
 /// An answer that is not streamed.
@@ -114,9 +118,8 @@ impl Decode {
         match serde_json::from_str::<Kind<'_>>(data) {
             // A kind that we don't know may have fields of other types.
             Ok(Kind { kind }) if !KINDS.contains(&kind.as_ref()) => Ok(()),
-            Ok(_) => Err(failure::not_the_protocol(data)),
             Err(_) if failure::is_failure(data) => Err(failure::in_stream(data)),
-            Err(_) => Err(failure::not_the_protocol(data)),
+            Ok(_) | Err(_) => Err(failure::not_the_protocol(data)),
         }
     }
 
@@ -255,10 +258,10 @@ impl Decode {
 
     fn count(&mut self, usage: &RawUsage, out: &mut Vec<ModelEvent>) {
         let counts = Counts {
-            input: usage.input_tokens.0,
-            cache_read: usage.cache_read_input_tokens.0,
-            cache_write: usage.cache_creation_input_tokens.0,
-            output: usage.output_tokens.0,
+            input: usage.input.0,
+            cache_read: usage.cache_read.0,
+            cache_write: usage.cache_write.0,
+            output: usage.output.0,
         };
         self.answer.count(Api::AnthropicMessages, counts, out);
     }

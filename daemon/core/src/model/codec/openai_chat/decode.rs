@@ -256,24 +256,19 @@ impl Decode {
     }
 
     fn call(&mut self, piece: Piece, whole: bool, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        let block = if whole { None } else { self.find(&piece) };
-        let block = match block {
-            Some(block) => {
-                if let Some(call) = self.answer.call(block) {
-                    if call.provider_id.is_none() {
-                        call.provider_id = piece.id;
-                    }
-                    extend_name(call, piece.name);
+        let known = if whole { None } else { self.find(&piece) };
+        if let Some(block) = known {
+            if let Some(call) = self.answer.call(block) {
+                if call.provider_id.is_none() {
+                    call.provider_id = piece.id;
                 }
-                block
+                extend_name(call, piece.name);
             }
-            None => {
-                let call = Call { provider_id: piece.id, name: piece.name, ..Call::default() };
-                let block = self.begin(Block::Call(call), out)?;
-                self.calls.push(OpenCall { block, index: piece.index });
-                block
-            }
-        };
+            return self.answer.append(block, piece.arguments, out);
+        }
+        let call = Call { provider_id: piece.id, name: piece.name, ..Call::default() };
+        let block = self.begin(Block::Call(call), out)?;
+        self.calls.push(OpenCall { block, index: piece.index });
         self.answer.append(block, piece.arguments, out)
     }
 

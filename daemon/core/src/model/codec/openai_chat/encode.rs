@@ -12,21 +12,23 @@ pub(in crate::model::codec) fn params(params: &Params) -> String {
     if let Some(temperature) = params.temperature.filter(|value| value.is_finite()) {
         let _ = write!(out, ",\"temperature\":{temperature}");
     }
-    if dialect.tools_need_no_effort {
-        out.push_str(",\"reasoning_effort\":\"none\"");
-    }
+    out.push_str(dialect.no_reasoning);
     out.push_str(",\"stream\":true,\"stream_options\":{\"include_usage\":true}");
     out
 }
 
-/// What OpenAI's own models want other than the servers that copied the API. Models of gateways have their maker's name
+/// What the makers' own servers want other than those that copied the API. Models of gateways have their maker's name
 /// before them (`openai/gpt-6-sol`) and are not meant.
 struct Dialect {
-    /// Reasoning models refuse `max_tokens`; other servers know nothing else.
+    /// OpenAI's reasoning models refuse `max_tokens`; other servers know nothing else.
     output_limit: &'static str,
-    /// From GPT-5.6 on this API takes function tools only without reasoning, and that has to be said. From GPT-6.1 on
-    /// reasoning can't be switched off: those models take tools over the Responses API only, and their refusal says so.
-    tools_need_no_effort: bool,
+    /// What switches reasoning off where tools can't be had together with it:
+    ///
+    /// - OpenAI, from GPT-5.6 on: this API refuses tools unless the effort is none. From GPT-6.1 on reasoning can't be
+    ///   switched off; those models take tools over the Responses API only, and their refusal says so.
+    /// - DeepSeek: a request is refused when its calls come without the reasoning before them, which this wire does not
+    ///   send back.
+    no_reasoning: &'static str,
 }
 
 impl Dialect {
@@ -38,9 +40,14 @@ impl Dialect {
         };
         // Azure writes GPT-3.5 as `gpt-35`.
         let reasons = series.is_some_and(|series| !gpt || ((5, 0)..(30, 0)).contains(&series));
+        let deepseek = model == "deepseek-flash" || model.starts_with("deepseek-v");
         Self {
             output_limit: if reasons { "max_completion_tokens" } else { "max_tokens" },
-            tools_need_no_effort: gpt && series.is_some_and(|series| ((5, 6)..=(6, 0)).contains(&series)),
+            no_reasoning: match series {
+                Some(series) if gpt && ((5, 6)..=(6, 0)).contains(&series) => ",\"reasoning_effort\":\"none\"",
+                _ if deepseek => ",\"thinking\":{\"type\":\"disabled\"}",
+                Some(_) | None => "",
+            },
         }
     }
 }
