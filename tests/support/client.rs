@@ -162,10 +162,8 @@ impl Client {
                 changes.changed().await.expect("the sender lives as long as the client");
             }
         };
-        match tokio::time::timeout(crate::PATIENCE, waiting).await {
-            Ok(others) => others,
-            Err(_elapsed) => panic!("waited in vain for {what}; got {:#?}", self.others()),
-        }
+        let waited = tokio::time::timeout(crate::PATIENCE, waiting).await;
+        waited.unwrap_or_else(|_| panic!("waited in vain for {what}; got {:#?}", self.others()))
     }
 
     /// Waits until the daemon has closed the connection.

@@ -26,8 +26,6 @@ macro_rules! binary {
 
 /// The result of `future`, which must come in time. `what` names it for the failure's message.
 pub async fn in_time<T>(what: &str, future: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(PATIENCE, future).await {
-        Ok(value) => value,
-        Err(_elapsed) => panic!("waited {} s in vain for {what}", PATIENCE.as_secs()),
-    }
+    let waited = tokio::time::timeout(PATIENCE, future).await;
+    waited.unwrap_or_else(|_| panic!("waited {} s in vain for {what}", PATIENCE.as_secs()))
 }

@@ -134,12 +134,10 @@ impl ModelServer {
                 changes.changed().await.expect("the sender lives as long as the server");
             }
         };
-        match tokio::time::timeout(PATIENCE, waiting).await {
-            Ok(requests) => requests,
-            Err(_elapsed) => {
-                panic!("waited in vain for {what}; got {:#?}; refused: {:#?}", self.requests(), self.violations())
-            }
-        }
+        let waited = tokio::time::timeout(PATIENCE, waiting).await;
+        waited.unwrap_or_else(|_| {
+            panic!("waited in vain for {what}; got {:#?}; refused: {:#?}", self.requests(), self.violations())
+        })
     }
 
     /// Everything that broke a provider's rule or found no step.

@@ -18,8 +18,8 @@ const TOOL_WORDS: usize = 300;
 const NO_MODEL: &str =
     "No language model is configured; this is a retrieval answer: passages found by keywords, not understood.";
 
-const HOW_TO_SET: &str = "For real answers set `model = \"<provider>/<model>\"` and a `[providers.<provider>]` table in Plimsoll's \
-                          `config.toml`, or put a provider's API key into the environment (see the README).";
+const HOW_TO_SET: &str =
+    "For real answers set `model = \"<provider>/<model>\"` in Plimsoll's `config.toml`; the README shows how.";
 
 /// The request could not be read.
 pub fn unreadable(problem: &str) -> String {

@@ -1,13 +1,165 @@
 //! From a question to what is searched for: keywords without stop words, cut to their stems, with a few synonyms.
 
-/// Words that say nothing about what is looked for.
+/// Words that say nothing about what is looked for, in a few languages that people ask in.
 const STOP_WORDS: &[&str] = &[
-    "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can", "could", "describe", "did",
-    "do", "does", "every", "explain", "find", "for", "from", "get", "give", "had", "has", "have", "hello", "help",
-    "here", "hey", "hi", "how", "i", "if", "in", "into", "is", "it", "its", "list", "me", "my", "of", "on", "or",
-    "our", "please", "see", "should", "show", "some", "tell", "than", "thank", "thanks", "that", "the", "their",
-    "them", "then", "there", "these", "they", "this", "those", "to", "us", "use", "used", "uses", "using", "was", "we",
-    "were", "what", "when", "where", "which", "who", "why", "will", "with", "would", "you", "your",
+    "a",
+    "about",
+    "all",
+    "also",
+    "an",
+    "and",
+    "any",
+    "are",
+    "as",
+    "at",
+    "be",
+    "been",
+    "by",
+    "can",
+    "could",
+    "describe",
+    "did",
+    "do",
+    "does",
+    "every",
+    "explain",
+    "find",
+    "first",
+    "for",
+    "from",
+    "get",
+    "give",
+    "had",
+    "has",
+    "have",
+    "hello",
+    "help",
+    "here",
+    "hey",
+    "hi",
+    "how",
+    "i",
+    "if",
+    "in",
+    "into",
+    "is",
+    "it",
+    "its",
+    "just",
+    "list",
+    "make",
+    "makes",
+    "me",
+    "my",
+    "no",
+    "not",
+    "of",
+    "on",
+    "one",
+    "only",
+    "or",
+    "our",
+    "please",
+    "see",
+    "should",
+    "show",
+    "some",
+    "sure",
+    "tell",
+    "than",
+    "thank",
+    "thanks",
+    "that",
+    "the",
+    "their",
+    "them",
+    "then",
+    "there",
+    "these",
+    "they",
+    "this",
+    "those",
+    "to",
+    "two",
+    "us",
+    "use",
+    "used",
+    "uses",
+    "using",
+    "was",
+    "we",
+    "were",
+    "what",
+    "when",
+    "where",
+    "which",
+    "who",
+    "why",
+    "will",
+    "with",
+    "would",
+    "you",
+    "your",
+    "das",
+    "dem",
+    "den",
+    "der",
+    "die",
+    "ein",
+    "eine",
+    "es",
+    "ist",
+    "sind",
+    "und",
+    "von",
+    "welche",
+    "welcher",
+    "wer",
+    "werden",
+    "wie",
+    "wird",
+    "wo",
+    "zu",
+    "au",
+    "aux",
+    "ce",
+    "cette",
+    "comment",
+    "dans",
+    "de",
+    "des",
+    "du",
+    "est",
+    "et",
+    "le",
+    "la",
+    "les",
+    "o\u{f9}",
+    "par",
+    "pour",
+    "quel",
+    "quelle",
+    "que",
+    "qui",
+    "sont",
+    "un",
+    "une",
+    "como",
+    "c\u{f3}mo",
+    "cu\u{e1}l",
+    "d\u{f3}nde",
+    "el",
+    "en",
+    "est\u{e1}",
+    "las",
+    "los",
+    "para",
+    "por",
+    "qu\u{e9}",
+    "son",
+    "una",
+    "uno",
+    "y",
 ];
 
 /// Words that are in most questions about code and on most of its lines: they help to rank, not to find.
@@ -29,6 +181,7 @@ const GENERIC: &[&str] = &[
     "program",
     "project",
     "repository",
+    "run",
     "sourc",
     "thing",
     "type",
@@ -73,7 +226,7 @@ pub struct Keyword {
 enum Form {
     /// Anywhere.
     Stem(String),
-    /// Only where a word begins, because it is short.
+    /// Only as a whole word or its plural, because it is short.
     Short(String),
     /// An identifier of several parts, however they are joined: `read_file`, `ReadFile`, `read-file`.
     Parts(Vec<String>),
@@ -87,7 +240,7 @@ impl Form {
     fn pattern(&self) -> String {
         match self {
             Self::Stem(stem) => quoted(stem),
-            Self::Short(stem) => format!(r"(?:\b|_){}", quoted(stem)),
+            Self::Short(stem) => format!(r"(?:\b|_){}(?:s?\b|_)", quoted(stem)),
             Self::Parts(parts) => parts.iter().map(|part| quoted(part)).collect::<Vec<_>>().join("[_-]?"),
         }
     }
@@ -95,9 +248,12 @@ impl Form {
     fn is_in(&self, lower: &str) -> bool {
         match self {
             Self::Stem(stem) => lower.contains(stem.as_str()),
-            Self::Short(stem) => lower
-                .match_indices(stem.as_str())
-                .any(|(at, _)| !lower.get(..at).is_some_and(|before| before.ends_with(char::is_alphanumeric))),
+            Self::Short(stem) => lower.match_indices(stem.as_str()).any(|(at, _)| {
+                let before = lower.get(..at).unwrap_or_default();
+                let after = lower.get(at + stem.len()..).unwrap_or_default();
+                let after = after.strip_prefix('s').unwrap_or(after);
+                !before.ends_with(char::is_alphanumeric) && !after.starts_with(char::is_alphanumeric)
+            }),
             Self::Parts(parts) => {
                 let joined: String = lower.chars().filter(|c| !matches!(c, '_' | '-')).collect();
                 joined.contains(&parts.concat())
@@ -290,6 +446,7 @@ mod tests {
             ("function arguments", vec![("function", false), ("arguments", false)]),
             ("shell, SHELL and terminals", vec![("shell", false)]),
             ("Hi! How are you?", vec![]),
+            ("Wo wird die Konfiguration gelesen?", vec![("Konfiguration", false), ("gelesen", false)]),
             ("?! 42", vec![]),
             ("缓存compaction", vec![("缓存", false), ("compaction", false)]),
             ("シェルは", vec![("シェ", false), ("ェル", false), ("ルは", false)]),
@@ -324,9 +481,9 @@ mod tests {
         let keywords = of("shell command");
         assert_eq!(
             narrow(&keywords),
-            r"(?:shell|terminal|bash).*(?:(?:command|(?:\b|_)cmd))|(?:command|(?:\b|_)cmd).*(?:(?:shell|terminal|bash))"
+            r"(?:shell|terminal|bash).*(?:(?:command|(?:\b|_)cmd(?:s?\b|_)))|(?:command|(?:\b|_)cmd(?:s?\b|_)).*(?:(?:shell|terminal|bash))"
         );
-        assert_eq!(wide(&keywords), r"(?:shell|terminal|bash)|(?:command|(?:\b|_)cmd)");
+        assert_eq!(wide(&keywords), r"(?:shell|terminal|bash)|(?:command|(?:\b|_)cmd(?:s?\b|_))");
         assert_eq!(narrow(&of("compaction")), "(?:compaction)");
         assert_eq!(narrow(&of("readFile")), "(?:read[_-]?file)");
         assert_eq!(narrow(&of("readFile compaction")), "(?:read[_-]?file)");
@@ -341,5 +498,7 @@ mod tests {
         assert!(in_text("commands", "run_cmd"));
         assert!(!in_text("dir", "redirect"));
         assert!(in_text("dir", "list_dir"));
+        assert!(in_text("key", "all keys"));
+        assert!(!in_text("key", "keyword"));
     }
 }

@@ -106,8 +106,7 @@ fn the_answer_quotes_with_places_and_says_that_no_model_spoke() {
          /// Runs a shell command.\nfn run() {{}}\n```\n\n`src/gone.rs` could not be quoted: [read_file failed \u{b7} e/c3@r1] \
          There is no file src/gone.rs.\n\nMatching lines are also in `src/other.rs` (1).\n\n{}",
             "No language model is configured; this is a retrieval answer: passages found by keywords, not understood.",
-            "For real answers set `model = \"<provider>/<model>\"` and a `[providers.<provider>]` table in Plimsoll's `config.toml`, or \
-         put a provider's API key into the environment (see the README)."
+            "For real answers set `model = \"<provider>/<model>\"` in Plimsoll's `config.toml`; the README shows how."
         )
     );
     let deltas: Vec<&str> = events
