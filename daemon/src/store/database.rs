@@ -44,12 +44,14 @@ pub(super) fn open(path: &Path, series: &Series, repair: Repair<'_>) -> Result<O
         create(path, series)?;
     } else {
         private::tighten(path)?;
+        // Before anything opens the database: that would make the index fit the log again.
+        let lost = damage::lost_frames(path);
         if let Some(detail) = look(path, series)? {
             let kept = damage::keep_aside(path)?;
             let recovered = damage::recover(path, series, repair)?;
             tracing::error!(database = %path.display(), kept = %kept.display(), detail, "damaged database recovered");
             health = Health::Recovered { kept, detail: format!("{detail}; {recovered}") };
-        } else if let Some(detail) = damage::lost_frames(path) {
+        } else if let Some(detail) = lost {
             let kept = damage::keep_aside(path)?;
             tracing::error!(database = %path.display(), kept = %kept.display(), detail, "write-ahead log was cut");
             health = Health::Recovered { kept, detail };

@@ -1,0 +1,100 @@
+//! The transcript mirror and the artifacts beside it.
+
+use super::*;
+
+async fn mirror(project: &ProjectStore, id: &SessionId) -> String {
+    project.settle_mirror(id).await.unwrap();
+    std::fs::read_to_string(project.session_folder(id).join("transcript.txt")).unwrap()
+}
+
+async fn with_items(project: &ProjectStore, id: &SessionId, count: u64) -> String {
+    for no in 1..=count {
+        project
+            .commit(id, Batch { items: vec![assistant(no, &format!("text {no}"))], ..Batch::default() })
+            .await
+            .unwrap();
+    }
+    mirror(project, id).await
+}
+
+#[tokio::test]
+async fn the_mirror_holds_every_item_in_order() {
+    let place = Place::new().await;
+    let project = place.project().await;
+    let id = project.create_session(new_session("s1")).await.unwrap().id;
+    let text = with_items(&project, &id, 300).await;
+    let heads: Vec<&str> = text.lines().filter(|line| line.starts_with('#')).collect();
+    assert_eq!(heads.len(), 300);
+    assert_eq!(heads.first(), Some(&"#1 2028-12-31T10:00:01Z assistant:"));
+    assert_eq!(text.lines().last(), Some("text 300"));
+    assert!(text.lines().zip(text.lines().skip(1)).all(|(head, body)| {
+        !head.starts_with('#') || body == format!("text {}", &head[1..head.find(' ').unwrap()])
+    }));
+}
+
+#[tokio::test]
+async fn a_mirror_that_is_short_torn_changed_or_missing_is_made_again_to_the_same_bytes() {
+    let mut place = Place::new().await;
+    let project = place.project().await;
+    let id = project.create_session(new_session("s1")).await.unwrap().id;
+    let whole = with_items(&project, &id, 50).await;
+    let path = project.session_folder(&id).join("transcript.txt");
+    drop(project);
+    let changes: [fn(&str) -> Option<String>; 5] = [
+        |whole| Some(whole[..whole.len() / 2].to_owned()),
+        |whole| Some(format!("{whole}#51 torn")),
+        |whole| Some(whole.replace("text 7", "text X")),
+        |_| Some(String::new()),
+        |_| None,
+    ];
+    for change in changes {
+        place.restart().await;
+        match change(&whole) {
+            Some(text) => std::fs::write(&path, text).unwrap(),
+            None => std::fs::remove_file(&path).unwrap(),
+        }
+        let project = place.project().await;
+        project.load_view(&id).await.unwrap();
+        assert_eq!(mirror(&project, &id).await, whole);
+        // And it goes on from there.
+        std::fs::write(&path, "garbage").unwrap();
+        project.rebuild_mirror(&id).await.unwrap();
+        assert_eq!(mirror(&project, &id).await, whole);
+    }
+}
+
+#[tokio::test]
+async fn a_mirror_goes_on_after_a_crash() {
+    let place = Place::new().await;
+    let project = place.project().await;
+    let id = project.create_session(new_session("s1")).await.unwrap().id;
+    with_items(&project, &id, 20).await;
+    drop(project);
+    let place = place.crash().await;
+    let project = place.project().await;
+    project.commit(&id, Batch { items: vec![assistant(21, "text 21")], ..Batch::default() }).await.unwrap();
+    let text = mirror(&project, &id).await;
+    assert_eq!(text.lines().filter(|line| line.starts_with('#')).count(), 21);
+    project.rebuild_mirror(&id).await.unwrap();
+    assert_eq!(mirror(&project, &id).await, text);
+}
+
+#[tokio::test]
+async fn a_long_result_is_in_the_mirror_by_its_ends_and_whole_in_its_artifact() {
+    let place = Place::new().await;
+    let project = place.project().await;
+    let id = project.create_session(new_session("s1")).await.unwrap().id;
+    let long: String = (0..20_000).map(|no| format!("line {no}\n")).collect();
+    let batch = Batch { items: vec![call(1, 1), result(2, 1, Body::Text(long.clone()))], ..Batch::default() };
+    project.commit(&id, batch).await.unwrap();
+    let text = mirror(&project, &id).await;
+    let artifact = project.session_folder(&id).join("artifacts/c1.txt");
+    assert!(text.len() < 40_000);
+    assert!(text.contains(&format!("the whole text: {}]", artifact.display())), "{}", &text[..200]);
+    assert_eq!(std::fs::read_to_string(&artifact).unwrap(), long);
+    std::fs::remove_file(&artifact).unwrap();
+    project.rebuild_mirror(&id).await.unwrap();
+    assert_eq!(std::fs::read_to_string(&artifact).unwrap(), long);
+    assert_eq!(mirror(&project, &id).await, text);
+    assert!(project.rebuild_mirror(&session_id("nobody")).await.is_ok());
+}
