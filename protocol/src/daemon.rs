@@ -42,7 +42,6 @@ pub struct StopParams {
 mod api {
     use super::DaemonStatus;
     use crate::Done;
-    use jsonrpsee::core::RpcResult;
     use jsonrpsee::proc_macros::rpc;
 
     /// The daemon itself.
@@ -61,12 +60,14 @@ mod api {
     pub trait DaemonApi {
         /// How the daemon is.
         #[method(name = "status", param_kind = map)]
-        async fn status(&self) -> RpcResult<DaemonStatus>;
+        async fn status(&self) -> jsonrpsee::core::RpcResult<DaemonStatus>;
 
         /// Asks the daemon to end; answered before it does.
         #[method(name = "stop", param_kind = map)]
-        async fn stop(&self, #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>)
-        -> RpcResult<Done>;
+        async fn stop(
+            &self,
+            #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
+        ) -> jsonrpsee::core::RpcResult<Done>;
     }
 }
 

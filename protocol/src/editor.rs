@@ -56,7 +56,6 @@ pub struct StateParams {
 mod api {
     use super::EditorFile;
     use crate::Done;
-    use jsonrpsee::core::RpcResult;
     use jsonrpsee::proc_macros::rpc;
 
     /// What the user's editor shows.
@@ -80,7 +79,7 @@ mod api {
             project: String,
             files: Vec<EditorFile>,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
-        ) -> RpcResult<Done>;
+        ) -> jsonrpsee::core::RpcResult<Done>;
     }
 }
 

@@ -76,7 +76,6 @@ pub struct InitializeResult {
 #[cfg(any(feature = "server", feature = "client"))]
 mod api {
     use super::{ClientCapabilities, ClientInfo, InitializeResult};
-    use jsonrpsee::core::RpcResult;
     use jsonrpsee::proc_macros::rpc;
 
     /// The beginning of a connection.
@@ -92,7 +91,7 @@ mod api {
             // A text, so that a version that is not one gets an error that names it.
             #[argument(rename = "protocolVersion")] protocol_version: String,
             capabilities: Option<ClientCapabilities>,
-        ) -> RpcResult<InitializeResult>;
+        ) -> jsonrpsee::core::RpcResult<InitializeResult>;
     }
 }
 

@@ -113,7 +113,6 @@ pub struct RespondResult {
 #[cfg(any(feature = "server", feature = "client"))]
 mod api {
     use super::{Choice, RespondResult};
-    use jsonrpsee::core::RpcResult;
     use jsonrpsee::proc_macros::rpc;
 
     /// Questions about permission.
@@ -139,7 +138,7 @@ mod api {
             choice: Choice,
             advice: Option<String>,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
-        ) -> RpcResult<RespondResult>;
+        ) -> jsonrpsee::core::RpcResult<RespondResult>;
     }
 }
 

@@ -30,7 +30,6 @@ pub struct OpenParams {
 #[cfg(any(feature = "server", feature = "client"))]
 mod api {
     use super::Project;
-    use jsonrpsee::core::RpcResult;
     use jsonrpsee::proc_macros::rpc;
 
     /// Projects.
@@ -53,7 +52,7 @@ mod api {
             &self,
             roots: Vec<String>,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
-        ) -> RpcResult<Project>;
+        ) -> jsonrpsee::core::RpcResult<Project>;
     }
 }
 

@@ -153,8 +153,6 @@ pub struct DetachParams {
 mod api {
     use super::{ListResult, SessionInfo};
     use crate::Done;
-    use crate::event::SessionEvent;
-    use jsonrpsee::core::{RpcResult, SubscriptionResult};
     use jsonrpsee::proc_macros::rpc;
 
     /// Sessions.
@@ -180,7 +178,7 @@ mod api {
             mode: Option<String>,
             model: Option<String>,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
-        ) -> RpcResult<SessionInfo>;
+        ) -> jsonrpsee::core::RpcResult<SessionInfo>;
 
         /// Lists sessions, newest first.
         #[method(name = "list", param_kind = map)]
@@ -189,11 +187,11 @@ mod api {
             project: Option<String>,
             cursor: Option<String>,
             limit: Option<u32>,
-        ) -> RpcResult<ListResult>;
+        ) -> jsonrpsee::core::RpcResult<ListResult>;
 
         /// One session.
         #[method(name = "get", param_kind = map)]
-        async fn get(&self, session: String) -> RpcResult<SessionInfo>;
+        async fn get(&self, session: String) -> jsonrpsee::core::RpcResult<SessionInfo>;
 
         /// Gives a session another title.
         #[method(name = "rename", param_kind = map)]
@@ -202,7 +200,7 @@ mod api {
             session: String,
             title: String,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
-        ) -> RpcResult<SessionInfo>;
+        ) -> jsonrpsee::core::RpcResult<SessionInfo>;
 
         /// Deletes a session with everything it stored; a running turn is interrupted first.
         #[method(name = "delete", param_kind = map)]
@@ -210,17 +208,17 @@ mod api {
             &self,
             session: String,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
-        ) -> RpcResult<Done>;
+        ) -> jsonrpsee::core::RpcResult<Done>;
 
         /// Follows a session: what was missed since `after`, then what happens.
         #[subscription(
             name = "attach" => "event",
             unsubscribe = "detach",
-            item = SessionEvent,
+            item = crate::event::SessionEvent,
             param_kind = map,
             with_extensions
         )]
-        async fn attach(&self, session: String, after: Option<u64>) -> SubscriptionResult;
+        async fn attach(&self, session: String, after: Option<u64>) -> jsonrpsee::core::SubscriptionResult;
     }
 }
 

@@ -144,7 +144,6 @@ pub struct Page {
 #[cfg(any(feature = "server", feature = "client"))]
 mod api {
     use super::Page;
-    use jsonrpsee::core::RpcResult;
     use jsonrpsee::proc_macros::rpc;
 
     /// The transcript.
@@ -169,7 +168,7 @@ mod api {
             after: Option<u64>,
             before: Option<u64>,
             limit: Option<u32>,
-        ) -> RpcResult<Page>;
+        ) -> jsonrpsee::core::RpcResult<Page>;
     }
 }
 

@@ -68,7 +68,6 @@ pub struct CancelParams {
 mod api {
     use super::{AcceptedTurn, WhenBusy};
     use crate::Done;
-    use jsonrpsee::core::RpcResult;
     use jsonrpsee::proc_macros::rpc;
 
     /// Turns.
@@ -93,7 +92,7 @@ mod api {
             text: String,
             #[argument(rename = "whenBusy")] when_busy: Option<WhenBusy>,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
-        ) -> RpcResult<AcceptedTurn>;
+        ) -> jsonrpsee::core::RpcResult<AcceptedTurn>;
 
         /// Adds to the running turn; without one it is a prompt.
         #[method(name = "steer", param_kind = map, with_extensions)]
@@ -102,7 +101,7 @@ mod api {
             session: String,
             text: String,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
-        ) -> RpcResult<Done>;
+        ) -> jsonrpsee::core::RpcResult<Done>;
 
         /// Interrupts the running turn; answered when it is over, at once when none runs.
         #[method(name = "cancel", param_kind = map)]
@@ -110,7 +109,7 @@ mod api {
             &self,
             session: String,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
-        ) -> RpcResult<Done>;
+        ) -> jsonrpsee::core::RpcResult<Done>;
     }
 }
 
