@@ -1,6 +1,6 @@
 //! What the built-in catalogue knows of a model: the one place that asks it.
 
-use plimsoll_core::model::catalog::Price;
+use plimsoll_core::model::catalog::{Catalog, Price};
 
 /// The catalogue's facts about a model.
 pub struct Facts {
@@ -15,6 +15,14 @@ pub struct Facts {
 }
 
 /// The facts about the provider's model of this name; none when the catalogue does not have it.
-pub fn facts(_provider: &str, _name: &str) -> Option<Facts> {
-    None
+pub fn facts(provider: &str, name: &str) -> Option<Facts> {
+    let catalog = Catalog::builtin();
+    let host = catalog.provider(provider)?;
+    let model = catalog.model(provider, name)?;
+    Some(Facts {
+        context_window: model.context_window,
+        max_output: model.max_output,
+        cache_lifetime_s: model.cache_lifetime_s.unwrap_or(host.cache_lifetime_s),
+        price: model.price.clone(),
+    })
 }

@@ -5,14 +5,11 @@ mod catalogue;
 pub mod env;
 mod error;
 mod folders;
-mod hosts;
-mod mode;
 mod nearest;
 mod raw;
 mod resolve;
 
 pub use error::{ConfigError, Place};
 pub use folders::{FolderError, Folders, private_append, private_file};
-pub use hosts::{HOSTS, Host};
-pub use mode::{PermissionMode, UnknownMode};
+pub use plimsoll_core::permission::policy::{Mode as PermissionMode, UnknownMode};
 pub use resolve::{Config, OFFLINE_MODEL, Overrides};

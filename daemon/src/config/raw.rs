@@ -8,7 +8,7 @@ mod table;
 pub use provider::RawProvider;
 
 use super::error::{ConfigError, Place};
-use super::mode::PermissionMode;
+use super::PermissionMode;
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{self, Read};

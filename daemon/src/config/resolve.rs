@@ -5,12 +5,11 @@ use super::catalogue;
 use super::env;
 use super::error::{ConfigError, Place};
 use super::folders::Folders;
-use super::hosts::{self, HOSTS};
-use super::mode::PermissionMode;
+use super::PermissionMode;
 use super::nearest::nearest;
 use super::raw::{Located, MAX_STEPS_LIMIT, RawConfig, RawProvider, bad_model_id, split_model_id};
 use crate::provider::endpoint::{Endpoint, KeySource};
-use plimsoll_core::model::catalog::ModelProfile;
+use plimsoll_core::model::catalog::{Catalog, ModelProfile, ProviderEntry};
 use plimsoll_core::model::request::Api;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -256,11 +255,15 @@ impl Config {
         if let Some(name) = self.providers.keys().next() {
             return format!("no model is chosen; write `model = \"{name}/<model>\"` at the top of {file}");
         }
-        let found = HOSTS.iter().find(|host| env.get(host.key_variable).is_some_and(|key| !key.is_empty()));
+        let found = hosts().find(|host| {
+            let variable = host.key_env.as_deref().unwrap_or_default();
+            env.get(variable).is_some_and(|key| !key.is_empty())
+        });
         match found {
             Some(host) => format!(
                 "{} is set but is not used without your consent; to use it, write `model = \"{}/<model>\"` in {file}",
-                host.key_variable, host.name
+                host.key_env.as_deref().unwrap_or_default(),
+                host.name
             ),
             None => format!(
                 "no model is configured; write in {file}: `model = \"anthropic/<model>\"` and set ANTHROPIC_API_KEY, or \
@@ -347,14 +350,14 @@ impl Config {
     }
 
     fn endpoint(&self, name: &str, place: &Place) -> Result<Endpoint, ConfigError> {
-        let host = hosts::host(name);
+        let host = hosts().find(|host| host.name == name);
         let Some(written) = self.providers.get(name) else {
             let host = host.ok_or_else(|| self.no_such_provider(name, place))?;
             return Ok(Endpoint {
                 name: name.to_owned(),
                 api: host.api,
-                base_url: host.base_url.to_owned(),
-                key: KeySource::Env(host.key_variable.to_owned()),
+                base_url: host.base_url.clone(),
+                key: usual_key(host),
                 headers: Vec::new(),
             });
         };
@@ -369,9 +372,9 @@ impl Config {
         })?;
         let own_url = written.base_url.as_ref().map(|url| url.value.clone());
         // The well-known key goes to the well-known host only: another server at this name is open until told.
-        let usual_key = host.filter(|_| own_url.is_none()).map(|host| KeySource::Env(host.key_variable.to_owned()));
+        let usual_key = host.filter(|_| own_url.is_none()).map(usual_key);
         let base_url = own_url
-            .or_else(|| host.map(|host| host.base_url.to_owned()))
+            .or_else(|| host.map(|host| host.base_url.clone()))
             .ok_or_else(|| missing("base_url", "Write `base_url = \"http://…/v1\"` below it"))?;
         Ok(Endpoint {
             name: name.to_owned(),
@@ -382,9 +385,18 @@ impl Config {
         })
     }
 
+    /// Variables that hold keys, whether a model uses them or not: no command gets to see them.
+    pub fn secret_env(&self) -> Vec<String> {
+        let written = self.providers.values().filter_map(|provider| match &provider.key {
+            Some(KeySource::Env(name)) => Some(name.clone()),
+            _ => None,
+        });
+        hosts().filter_map(|host| host.key_env.clone()).chain(written).collect()
+    }
+
     fn no_such_provider(&self, name: &str, place: &Place) -> ConfigError {
         let mut known: Vec<&str> = self.providers.keys().map(String::as_str).collect();
-        known.extend(HOSTS.iter().map(|host| host.name));
+        known.extend(hosts().map(|host| host.name.as_str()));
         known.push(OFFLINE);
         let fix = match nearest(name, &known) {
             Some(meant) => format!("Did you mean `{meant}`?"),
@@ -408,6 +420,16 @@ fn no_such_offline_model(id: &str, place: &Place) -> ConfigError {
         problem: format!("there is no model `{id}`"),
         fix: format!("Write \"{OFFLINE_MODEL}\""),
     }
+}
+
+/// The hosts of the catalogue: with one of these names a provider needs no table of its own, and their variables are what a
+/// hint speaks of. None of them is used before the configuration names it.
+fn hosts() -> impl Iterator<Item = &'static ProviderEntry> {
+    Catalog::builtin().providers.iter().filter(|host| host.api != Api::Offline)
+}
+
+fn usual_key(host: &ProviderEntry) -> KeySource {
+    host.key_env.clone().map_or(KeySource::None, KeySource::Env)
 }
 
 fn offline() -> (ModelProfile, Endpoint) {

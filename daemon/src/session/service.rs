@@ -12,7 +12,7 @@ use super::load::{self, store_error};
 use super::setup::{Project, Shared, canonical};
 use super::subscription::Subscription;
 use crate::config::{Folders, Overrides};
-use crate::process::{self, Helper};
+use crate::process::{Helper, key_command};
 use crate::process::background::Background;
 use crate::provider::{self, Http};
 use crate::store::{ListFilter, ProjectStore, SessionRecord, Stores};
@@ -167,7 +167,7 @@ impl Service {
             .model(None)
             .map_err(|error| ApiError::new(ApiErrorKind::Config, error.to_string()).hint(error.fix.clone()))?;
         let daemon_env = |name: &str| self.inner.shared.daemon_env.get(name).cloned();
-        provider::resolve_key(&endpoint, &client.env, daemon_env, process::first_line)
+        provider::resolve_key(&endpoint, &client.env, daemon_env, key_command::standard_output)
             .await
             .map_err(|error| ApiError::new(ApiErrorKind::AuthRequired, error.message))?;
         let id = new_session_id()?;

@@ -3,7 +3,7 @@
 use super::api::{ApiError, ApiErrorKind, Client};
 use super::editors::Editors;
 use crate::config::{Config, Folders, Overrides};
-use crate::process::{self, background::Background};
+use crate::process::{background::Background, key_command};
 use crate::provider::endpoint::{Endpoint, Secret};
 use crate::provider::{self, Http};
 use crate::tool::ToolEnv;
@@ -75,7 +75,7 @@ impl Project {
         let config = self.config(client, &Overrides::default())?;
         let (profile, endpoint) = config.model(Some(model)).map_err(|error| config_error(&error))?;
         let daemon_env = |name: &str| self.shared.daemon_env.get(name).cloned();
-        let key = provider::resolve_key(&endpoint, &client.env, daemon_env, process::first_line).await.map_err(|error| {
+        let key = provider::resolve_key(&endpoint, &client.env, daemon_env, key_command::standard_output).await.map_err(|error| {
             ApiError::new(ApiErrorKind::AuthRequired, error.message)
                 .hint("set the variable where your editor or shell starts, then send the prompt again")
         })?;

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The permission mode of a session, as the user chose it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// The permission mode of a session, as the user chose it. The order is that of freedom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Reads inside the project are free, everything else asks.
@@ -27,10 +27,24 @@ impl fmt::Display for Mode {
     }
 }
 
-/// A word that is no permission mode of this build.
+/// A word that names no mode of this build.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a permission mode of this build: use `ask` or `full`")]
-pub struct UnknownMode(pub String);
+#[error("{problem}. {fix}")]
+pub struct UnknownMode {
+    /// What is wrong.
+    pub problem: String,
+    /// What to write.
+    pub fix: String,
+}
+
+impl From<UnknownMode> for (String, String) {
+    fn from(error: UnknownMode) -> Self {
+        (error.problem, error.fix)
+    }
+}
+
+/// Modes that other builds have.
+const NOT_HERE: [&str; 3] = ["plan", "accept_edits", "auto"];
 
 impl FromStr for Mode {
     type Err = UnknownMode;
@@ -38,7 +52,15 @@ impl FromStr for Mode {
         match word {
             "ask" => Ok(Self::Ask),
             "full" => Ok(Self::Full),
-            other => Err(UnknownMode(other.to_owned())),
+            other => {
+                let shown: String = other.chars().take(40).collect();
+                let problem = if NOT_HERE.contains(&other) {
+                    format!("this build does not have the permission mode `{shown}`")
+                } else {
+                    format!("`{shown}` is not a permission mode")
+                };
+                Err(UnknownMode { problem, fix: "Write \"ask\" or \"full\"".to_owned() })
+            }
         }
     }
 }
@@ -174,8 +196,12 @@ mod tests {
     }
 
     #[test]
-    fn only_modes_of_this_build_parse() {
-        assert_eq!("ask".parse(), Ok(Mode::Ask));
-        assert_eq!("auto".parse::<Mode>(), Err(UnknownMode("auto".to_owned())));
+    fn modes_of_this_build_parse_and_others_name_the_two() {
+        assert_eq!(("ask".parse(), "full".parse()), (Ok(Mode::Ask), Ok(Mode::Full)));
+        for other in ["plan", "accept_edits", "auto", "yolo", ""] {
+            let error = other.parse::<Mode>().unwrap_err();
+            assert_eq!(error.fix, "Write \"ask\" or \"full\"");
+            assert_eq!(error.problem.starts_with("this build does not have"), NOT_HERE.contains(&other));
+        }
     }
 }
