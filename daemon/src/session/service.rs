@@ -238,7 +238,7 @@ impl Service {
             TranscriptRange::Before { before, limit } => store.items_before(id, before, limit.clamp(1, 1_000)).await,
         };
         let page = page.map_err(store_error)?;
-        Ok(TranscriptPage { items: page.items, last: page.last })
+        Ok(TranscriptPage { items: page.items, projections: page.projections, last: page.last })
     }
 
     /// Begins to follow a session after `after`.

@@ -4,7 +4,7 @@ use super::StoreError;
 use super::encode::FileRef;
 use super::pack::unpack;
 use super::record::{Counters, ItemPage, ResolvedEvent, SessionRow, ViewItem};
-use plimsoll_core::event::{Ask, Event, EventBody};
+use plimsoll_core::event::{Ask, AskChoice, AskResolution, Event, EventBody};
 use plimsoll_core::id::{AskId, CallId, EpochNo, ItemNo, RequestNo, Revision, Seq, SessionId, StepNo, TurnNo};
 use plimsoll_core::ledger::Operation;
 use plimsoll_core::time::Timestamp;
@@ -14,6 +14,7 @@ use plimsoll_core::transcript::codec::{self, CodecError};
 use plimsoll_core::transcript::item::{Item, ItemBody};
 use rusqlite::{Connection, OptionalExtension as _, Params, Row, params};
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The word that is stored for a state.
@@ -207,7 +208,15 @@ impl Reader<'_> {
     }
 
     pub(super) fn page(&self, sid: i64, items: Vec<Item>) -> Result<ItemPage, StoreError> {
-        Ok(ItemPage { items, last: session(self.connection, self.path, sid)?.counters.item })
+        let mut projections = BTreeMap::new();
+        for item in &items {
+            if let ItemBody::ToolResult(result) = &item.body
+                && let Some(shown) = self.projection(sid, result.call)?
+            {
+                projections.insert(result.call, shown.text);
+            }
+        }
+        Ok(ItemPage { items, projections, last: session(self.connection, self.path, sid)?.counters.item })
     }
 
     pub(super) fn item(&self, sid: i64, no: ItemNo) -> Result<Option<Item>, StoreError> {

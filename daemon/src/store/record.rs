@@ -8,6 +8,7 @@ use plimsoll_core::tool::outcome::Todo;
 use plimsoll_core::transcript::batch::{SessionState, StoredProjection};
 use plimsoll_core::transcript::epoch::{Epoch, RequestEnd, RequestRow, Segment};
 use plimsoll_core::transcript::item::Item;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// A project.
@@ -128,6 +129,8 @@ pub struct ViewItem {
 pub struct ItemPage {
     /// Items, ascending.
     pub items: Vec<Item>,
+    /// The text that the view shows of each result among them, by its call.
+    pub projections: BTreeMap<CallId, String>,
     /// Number of the session's last item.
     pub last: ItemNo,
 }

@@ -75,6 +75,11 @@ impl Machine {
         self.turn.as_ref().map(|turn| turn.no)
     }
 
+    /// The model that it works with.
+    pub fn model(&self) -> &crate::model::catalog::ModelProfile {
+        &self.settings.model
+    }
+
     /// How many prompts wait.
     pub fn queued(&self) -> usize {
         self.queue.len()
