@@ -58,7 +58,11 @@ impl Decoder {
     /// Text from bytes without a byte order mark, and whether any byte was invalid.
     pub fn decode(self, bytes: &[u8]) -> (String, bool) {
         let (text, had_errors) = self.encoding.decode_without_bom_handling(bytes);
-        if text.contains('\0') { (ingest(Source::File, text.as_bytes()), true) } else { (text.into_owned(), had_errors) }
+        if text.contains('\0') {
+            (ingest(Source::File, text.as_bytes()), true)
+        } else {
+            (text.into_owned(), had_errors)
+        }
     }
 
     /// How many of `bytes`, which begin a character, hold its first `chars` characters; all when there are fewer.
@@ -70,6 +74,11 @@ impl Decoder {
             Unit::LittleEndian => utf16_bytes_of_chars(bytes, chars, |pair| u16::from_le_bytes(pair)),
             Unit::BigEndian => utf16_bytes_of_chars(bytes, chars, |pair| u16::from_be_bytes(pair)),
         }
+    }
+
+    /// Counts characters over pieces, whatever the cuts between them.
+    pub fn counter(self) -> CharCount {
+        CharCount { decoder: self.encoding.new_decoder_without_bom_handling(), chars: 0 }
     }
 
     /// Multi-byte legacy encodings: the length is found by decoding ever longer starts, halving the step.
@@ -88,6 +97,23 @@ impl Decoder {
             if count(middle) <= chars { low = middle } else { high = middle }
         }
         low
+    }
+}
+
+/// A count of characters.
+pub struct CharCount {
+    decoder: encoding_rs::Decoder,
+    /// Characters so far.
+    pub chars: u64,
+}
+
+impl CharCount {
+    /// Takes the next piece.
+    pub fn feed(&mut self, piece: &[u8], last: bool) {
+        let room = self.decoder.max_utf8_buffer_length(piece.len()).unwrap_or(piece.len().saturating_mul(4));
+        let mut text = String::with_capacity(room);
+        let _ = self.decoder.decode_to_string(piece, &mut text, last);
+        self.chars += text.chars().count() as u64;
     }
 }
 

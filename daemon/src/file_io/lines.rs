@@ -11,13 +11,15 @@ pub struct Eols {
     pub crlf: u64,
     /// Carriage returns alone.
     pub cr: u64,
+    /// The text's last unit; none for an empty text.
+    last: Option<u16>,
 }
 
 impl Eols {
     /// The word that results show. Lone carriage returns are content where other line ends exist.
     pub fn word(self) -> &'static str {
         match self {
-            Self { lf: 0, crlf: 0, cr: 0 } => "none",
+            Self { lf: 0, crlf: 0, cr: 0, .. } => "none",
             Self { lf: 0, crlf: 0, .. } => "cr",
             Self { crlf: 0, .. } => "lf",
             Self { lf: 0, .. } => "crlf",
@@ -28,6 +30,13 @@ impl Eols {
     /// The character that ends lines.
     pub fn terminator(self) -> u8 {
         if self.word() == "cr" { b'\r' } else { b'\n' }
+    }
+
+    /// Lines of the text: a final line end does not begin a further one.
+    pub fn lines(self) -> u64 {
+        let terminator = self.terminator();
+        let ended = if terminator == b'\r' { self.cr } else { self.lf + self.crlf };
+        ended + u64::from(self.last.is_some_and(|unit| unit != u16::from(terminator)))
     }
 }
 
@@ -58,8 +67,9 @@ impl EolCount {
                     self.unit(u16::from(rest.get(at).copied().unwrap_or_default()));
                     rest = rest.get(at + 1..).unwrap_or_default();
                 }
-                if !rest.is_empty() {
+                if let Some(last) = rest.last() {
                     self.other();
+                    self.eols.last = Some(u16::from(*last));
                 }
             }
             Unit::LittleEndian | Unit::BigEndian => {
@@ -80,10 +90,14 @@ impl EolCount {
     /// The counts, at the end.
     pub fn end(mut self) -> Eols {
         self.other();
+        if self.half.is_some() {
+            self.eols.last = Some(0);
+        }
         self.eols
     }
 
     fn unit(&mut self, unit: u16) {
+        self.eols.last = Some(unit);
         match unit {
             0x0A if self.after_cr => {
                 self.after_cr = false;
@@ -159,7 +173,8 @@ impl Splitter {
                 continue;
             };
             let pair = [first, *byte];
-            let unit = if self.unit == Unit::LittleEndian { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) };
+            let unit =
+                if self.unit == Unit::LittleEndian { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) };
             if unit == u16::from(self.terminator) {
                 if !self.ended(2, &mut line) {
                     return false;
@@ -170,6 +185,11 @@ impl Splitter {
             }
         }
         true
+    }
+
+    /// Number of the line that the next byte belongs to.
+    pub fn line_no(&self) -> u64 {
+        self.no
     }
 
     /// The file ends: gives the last line when it has no line end.

@@ -27,7 +27,9 @@ impl Version {
     /// The weak version of an open file.
     pub fn weak(file: &File, metadata: &Metadata) -> std::io::Result<Self> {
         let mut hasher = blake3::Hasher::new();
-        for number in [metadata.len(), metadata.ino(), metadata.mtime().cast_unsigned(), metadata.mtime_nsec().cast_unsigned()] {
+        for number in
+            [metadata.len(), metadata.ino(), metadata.mtime().cast_unsigned(), metadata.mtime_nsec().cast_unsigned()]
+        {
             hasher.update(&number.to_le_bytes());
         }
         let mut edge = vec![0; EDGE];

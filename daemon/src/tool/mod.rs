@@ -12,8 +12,18 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+pub mod blocking;
+pub mod glob_file_search;
+pub mod grep;
+pub mod list_dir;
+pub mod read_file;
 pub mod registry;
 pub mod run_terminal_cmd;
+pub mod scope;
+mod walk;
+
+#[cfg(test)]
+mod testing;
 
 /// A tool that acts on the world. The open set: others add implementations.
 pub trait Tool: Send + Sync {
@@ -67,4 +77,11 @@ pub enum ToolEvent {
     Process(ProcessMark),
     /// Output for the clients' eyes, already cleaned; may be dropped when nobody reads.
     Output(String),
+}
+
+/// A call's arguments as a tool's own type. They fit the schema already, so that an error is the daemon's own fault; it
+/// is told all the same.
+fn arguments<T: serde::de::DeserializeOwned>(call: &Call) -> Result<T, String> {
+    serde_json::from_value(call.args.clone())
+        .map_err(|error| format!("The arguments of {} do not fit: {error}.", call.tool))
 }

@@ -1,1 +1,45 @@
-//! To be filled.
+//! The world tools of this build, by name.
+
+use super::Tool;
+use super::glob_file_search::GlobFileSearch;
+use super::grep::Grep;
+use super::list_dir::ListDir;
+use super::read_file::ReadFile;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// World tools by the name in their [`Spec`](plimsoll_core::tool::spec::Spec).
+#[derive(Clone, Default)]
+pub struct Registry {
+    tools: BTreeMap<&'static str, Arc<dyn Tool>>,
+}
+
+impl Registry {
+    /// The tools that only look at files, and `more`.
+    pub fn new(more: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        let own: [Arc<dyn Tool>; 4] = [Arc::new(ReadFile), Arc::new(ListDir), Arc::new(GlobFileSearch), Arc::new(Grep)];
+        Self { tools: own.into_iter().chain(more).map(|tool| (tool.name(), tool)).collect() }
+    }
+
+    /// The tool with this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.get(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_core::tool::spec::{self, Kind};
+
+    #[test]
+    fn every_tool_has_a_spec_of_a_world_tool() {
+        let registry = Registry::new([]);
+        assert_eq!(registry.tools.len(), 4);
+        for (name, tool) in &registry.tools {
+            assert_eq!(tool.name(), *name);
+            assert_eq!(spec::find(name).map(|spec| spec.kind), Some(Kind::World), "{name}");
+        }
+        assert!(registry.get("todo_write").is_none());
+    }
+}
