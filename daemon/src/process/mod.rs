@@ -12,6 +12,7 @@ pub mod detach;
 pub mod environment;
 pub mod exec;
 pub mod frame;
+pub mod git;
 pub mod key_command;
 pub mod recover;
 pub mod run;

@@ -1,1 +1,211 @@
-//! To be filled.
+//! The project's folders as values: files, repository, instructions, machine, and the revision.
+//!
+//! The only place with `git2`. Everything here looks and nothing writes. Called by `session::driver` (environment at a
+//! turn's start, revision around commands) and by whoever opens projects. Rendering for the model is
+//! [`plimsoll_core::context`].
+
+pub mod git;
+pub mod instructions;
+pub mod layout;
+pub mod refresh;
+pub mod revision;
+pub mod root;
+pub mod tree;
+pub mod user_info;
+
+#[cfg(test)]
+mod tests;
+
+pub use revision::Observed;
+
+use plimsoll_core::id::Revision;
+use plimsoll_core::workspace::{EditorState, Environment, GitBlock, InstructionSource, LayoutDir};
+use refresh::{Refresher, Ticket, lock};
+use revision::Revisions;
+use root::Root;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::time::{Instant, timeout};
+use tokio_util::task::TaskTracker;
+
+/// A turn waits this long for the state of now; then it takes the last known one, with its age.
+pub const TURN_WAIT: Duration = Duration::from_millis(50);
+
+/// The first turn waits this long for the first state.
+pub const FIRST_WAIT: Duration = Duration::from_secs(1);
+
+/// A turn waits this long for its instruction files: a file system that hangs must not hang the turn with it.
+const FILES_WAIT: Duration = Duration::from_secs(1);
+
+/// Why there is no environment.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WorkspaceError {
+    /// The root is not there, or no folder.
+    #[error("workspace missing: {} is not there or is no folder", path.display())]
+    Missing {
+        /// The root.
+        path: PathBuf,
+    },
+}
+
+/// What a client's turn brings along.
+#[derive(Debug, Clone)]
+pub struct ClientFacts {
+    /// The client's environment: locale and time zone are taken from it.
+    pub env: Arc<BTreeMap<String, String>>,
+    /// The shell that commands run in, by name.
+    pub shell: String,
+    /// The user's configuration folder, for the user's instruction file.
+    pub config_dir: PathBuf,
+    /// Whether the tree of the roots is wanted: an epoch begins, or its statement is to be compared.
+    pub need_layout: bool,
+}
+
+/// The folders of one project. Cheap to clone.
+#[derive(Clone)]
+pub struct Workspace(Arc<Inner>);
+
+struct Inner {
+    roots: Vec<PathBuf>,
+    refreshers: Vec<Refresher>,
+    revisions: Arc<Mutex<Revisions>>,
+    instructions: Mutex<Vec<InstructionSource>>,
+    tasks: TaskTracker,
+}
+
+/// The folder that a session begun in `dir` works in: the work tree that it lies in, else itself. `dir` is canonical.
+pub fn root_of(dir: &Path) -> PathBuf {
+    git::discover(dir).map_or_else(|| dir.to_owned(), |place| place.dir)
+}
+
+impl Workspace {
+    /// Opens canonical roots and begins to read them in the background. `last` is the last revision that was stored; the
+    /// one of now is a step later. Must be called inside the runtime. A missing root is no error here.
+    pub fn open(roots: Vec<PathBuf>, last: Revision) -> Self {
+        let revisions = Arc::new(Mutex::new(Revisions::after(last)));
+        let tasks = TaskTracker::new();
+        let refreshers = (0_u16..)
+            .zip(&roots)
+            .map(|(number, path)| {
+                Refresher::new(Root::new(number, path.clone()), Arc::clone(&revisions), tasks.clone())
+            })
+            .collect();
+        let workspace = Self(Arc::new(Inner { roots, refreshers, revisions, instructions: Mutex::default(), tasks }));
+        workspace.refresh();
+        workspace
+    }
+
+    /// Its roots.
+    pub fn roots(&self) -> &[PathBuf] {
+        &self.0.roots
+    }
+
+    /// Begins to read anew in the background, so that what comes soon finds it done. Cheap.
+    pub fn refresh(&self) {
+        self.request();
+    }
+
+    /// The revision as last observed, without looking.
+    pub fn revision(&self) -> Revision {
+        lock(&self.0.revisions).now()
+    }
+
+    /// Everything that a turn's first request says about its surroundings. Takes at most [`TURN_WAIT`] for the files (the
+    /// first time [`FIRST_WAIT`]); what is older then has its age.
+    pub async fn collect(&self, facts: &ClientFacts, editor: EditorState) -> Result<Environment, WorkspaceError> {
+        let tickets = self.request();
+        let instructions = self.read_instructions(facts.config_dir.clone()).await?;
+        self.wait(&tickets).await;
+        let mut git = Vec::with_capacity(tickets.len());
+        let mut layout = Vec::new();
+        for ((refresher, ticket), path) in self.0.refreshers.iter().zip(&tickets).zip(&self.0.roots) {
+            let (block, tree) = latest(refresher, *ticket, path)?;
+            git.push(block);
+            if facts.need_layout {
+                layout.push(LayoutDir::clone(&tree));
+            }
+        }
+        Ok(Environment {
+            user_info: user_info::read(&facts.env, &facts.shell, &self.0.roots),
+            layout,
+            git,
+            instructions,
+            editor,
+            revision: self.revision(),
+        })
+    }
+
+    /// Looks for changes of content, at most [`TURN_WAIT`] long: at a turn's start and around each command.
+    pub async fn observe(&self, since: Revision) -> Observed {
+        let tickets = self.request();
+        self.wait(&tickets).await;
+        lock(&self.0.revisions).since(since)
+    }
+
+    /// Ends what runs in the background and waits for it.
+    pub async fn close(&self) {
+        self.0.refreshers.iter().for_each(Refresher::stop);
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+
+    fn request(&self) -> Vec<Ticket> {
+        self.0.refreshers.iter().map(Refresher::request).collect()
+    }
+
+    async fn wait(&self, tickets: &[Ticket]) {
+        let first = self.0.refreshers.iter().any(|refresher| !refresher.has_any());
+        let deadline = Instant::now() + if first { FIRST_WAIT } else { TURN_WAIT };
+        for (refresher, ticket) in self.0.refreshers.iter().zip(tickets) {
+            refresher.wait(*ticket, deadline).await;
+        }
+    }
+
+    /// Reads the instruction files; those of the turn before when that takes too long.
+    async fn read_instructions(&self, config_dir: PathBuf) -> Result<Vec<InstructionSource>, WorkspaceError> {
+        let roots = self.0.roots.clone();
+        let read = self.0.tasks.spawn_blocking(move || {
+            if let Some(path) = roots.iter().find(|root| !root.is_dir()) {
+                return Err(WorkspaceError::Missing { path: path.clone() });
+            }
+            Ok(instructions::read(&config_dir, &roots))
+        });
+        match timeout(FILES_WAIT, read).await {
+            Ok(Ok(read)) => {
+                let read = read?;
+                lock(&self.0.instructions).clone_from(&read);
+                Ok(read)
+            }
+            Ok(Err(_)) | Err(_) => {
+                tracing::warn!("instruction files could not be read in time, the last known ones are used");
+                Ok(lock(&self.0.instructions).clone())
+            }
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.refreshers.iter().for_each(Refresher::stop);
+    }
+}
+
+/// Block and tree of a root as the newest refresh has them.
+fn latest(refresher: &Refresher, ticket: Ticket, path: &Path) -> Result<(GitBlock, Arc<LayoutDir>), WorkspaceError> {
+    let Some((latest, fresh)) = refresher.latest(ticket) else {
+        let block = GitBlock::Unavailable("the repository is still being read for the first time".to_owned());
+        return Ok((block, Arc::new(layout::unread(path))));
+    };
+    let Ok(reading) = &latest.reading else {
+        return Err(WorkspaceError::Missing { path: path.to_owned() });
+    };
+    let mut block = reading.git.clone();
+    if let GitBlock::Status(status) = &mut block
+        && !fresh
+    {
+        status.age_ms = Some(u64::try_from(latest.began.elapsed().as_millis()).unwrap_or(u64::MAX));
+    }
+    Ok((block, Arc::clone(&reading.layout)))
+}

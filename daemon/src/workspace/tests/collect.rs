@@ -1,0 +1,148 @@
+//! The environment as a turn gets it, and the revision.
+
+use super::super::{ClientFacts, Workspace, WorkspaceError};
+use super::*;
+use plimsoll_core::id::Revision;
+use plimsoll_core::path::WorkspacePath;
+use plimsoll_core::workspace::{EditorFile, EditorState, LayoutDir};
+use std::sync::Arc;
+
+fn facts(folder: &Folder) -> ClientFacts {
+    ClientFacts {
+        env: Arc::new([("LANG".to_owned(), "de_DE.UTF-8".to_owned())].into()),
+        shell: "bash".to_owned(),
+        config_dir: folder.path.join("config"),
+        need_layout: true,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_environment_has_everything() {
+    let folder = Folder::new();
+    let repo = folder.repository("r");
+    repo.write("AGENTS.md", "Use tabs.\n");
+    repo.write("src/main.rs", "fn main() {}\n");
+    repo.write(".gitignore", "target/\n");
+    repo.write("target/x", "x");
+    repo.write(".github/ci.yml", "x");
+    repo.commit("one");
+    let workspace = Workspace::open(vec![repo.path.clone()], Revision(6));
+    let editor = EditorState { files: vec![EditorFile { path: "src/main.rs".to_owned(), ..EditorFile::default() }] };
+    let environment = workspace.collect(&facts(&folder), editor.clone()).await.unwrap();
+    let root = repo.path.to_str().unwrap().to_owned();
+    assert_eq!(environment.user_info.roots, [root.clone()]);
+    assert_eq!(environment.user_info.language.as_deref(), Some("de"));
+    assert_eq!(environment.user_info.shell, "bash");
+    let dir = |name: &str, file: &str| LayoutDir {
+        name: name.to_owned(),
+        files: vec![file.to_owned()],
+        ..LayoutDir::default()
+    };
+    let layout = LayoutDir {
+        name: root,
+        dirs: vec![dir(".github", "ci.yml"), dir("src", "main.rs")],
+        files: vec![".gitignore".to_owned(), "AGENTS.md".to_owned()],
+        unread: 0,
+    };
+    assert_eq!(environment.layout, [layout]);
+    assert_eq!(environment.instructions.len(), 1);
+    assert_eq!(environment.instructions[0].text, "Use tabs.\n");
+    assert!(matches!(&environment.git[..], [GitBlock::Status(_)]));
+    assert_eq!(environment.editor, editor);
+    assert_eq!(environment.revision, Revision(7));
+    workspace.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_root_is_an_error_of_its_project_alone() {
+    let folder = Folder::new();
+    let (gone, here) = (folder.path.join("gone"), folder.path.join("here"));
+    std::fs::create_dir(&gone).unwrap();
+    std::fs::create_dir(&here).unwrap();
+    let one = Workspace::open(vec![gone.clone()], Revision(0));
+    let other = Workspace::open(vec![here], Revision(0));
+    assert!(one.collect(&facts(&folder), EditorState::default()).await.is_ok());
+    std::fs::remove_dir_all(&gone).unwrap();
+    let error = one.collect(&facts(&folder), EditorState::default()).await.unwrap_err();
+    assert_eq!(error, WorkspaceError::Missing { path: gone.clone() });
+    assert!(error.to_string().starts_with("workspace missing"));
+    assert!(other.collect(&facts(&folder), EditorState::default()).await.is_ok());
+    let opened_late = Workspace::open(vec![gone.clone()], Revision(0));
+    assert!(opened_late.collect(&facts(&folder), EditorState::default()).await.is_err());
+    // It works again once the folder is back.
+    std::fs::create_dir(&gone).unwrap();
+    assert!(one.collect(&facts(&folder), EditorState::default()).await.is_ok());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_revision_grows_with_changes_of_content_only() {
+    let folder = Folder::new();
+    let repo = folder.repository("r");
+    repo.write(".gitignore", "*.log\n");
+    repo.write("a.txt", "one\n");
+    repo.commit("one");
+    let workspace = Workspace::open(vec![repo.path.clone()], Revision(0));
+    let first = workspace.observe(Revision(0)).await;
+    assert_eq!((first.revision, first.complete, first.approximate), (Revision(1), false, true));
+    repo.write("x.log", "ignored");
+    std::fs::File::options()
+        .append(true)
+        .open(repo.path.join("a.txt"))
+        .unwrap()
+        .set_modified(std::time::SystemTime::now())
+        .unwrap();
+    assert_eq!(workspace.observe(first.revision).await.revision, Revision(1));
+    repo.write("a.txt", "two\n");
+    repo.write("d/new.txt", "n");
+    let second = workspace.observe(first.revision).await;
+    assert_eq!((second.revision, second.complete), (Revision(2), true));
+    assert_eq!(second.changed, [WorkspacePath::new(0, "a.txt"), WorkspacePath::new(0, "d/new.txt")]);
+    repo.commit("two");
+    assert_eq!(workspace.observe(second.revision).await.revision, Revision(2));
+    std::fs::remove_dir_all(repo.path.join("d")).unwrap();
+    let third = workspace.observe(second.revision).await;
+    assert_eq!(third.changed, [WorkspacePath::new(0, "d/")]);
+}
+
+#[test]
+fn changes_are_seen_without_a_repository_too() {
+    let folder = Folder::new();
+    let plain = folder.path.join("plain");
+    std::fs::create_dir_all(plain.join("d")).unwrap();
+    std::fs::write(plain.join("a"), "1").unwrap();
+    let mut root = Root::new(0, plain.clone());
+    assert_eq!(changed(&mut root), Vec::<String>::new());
+    std::fs::write(plain.join("a"), "2").unwrap();
+    std::fs::write(plain.join("d/b"), "").unwrap();
+    assert_eq!(changed(&mut root), ["a", "d/b"]);
+    // The same size in the same instant.
+    std::fs::write(plain.join("a"), "3").unwrap();
+    assert_eq!(changed(&mut root), ["a"]);
+    assert_eq!(changed(&mut root), Vec::<String>::new());
+}
+
+#[test]
+fn repositories_side_by_side_in_a_plain_folder_are_all_in_the_tree() {
+    let folder = Folder::new();
+    for name in ["one", "two"] {
+        folder.repository(name).write("src/a.rs", "x");
+    }
+    let reading = Root::new(0, folder.path.clone()).refresh(&AtomicBool::new(false)).unwrap();
+    assert_eq!(reading.git, GitBlock::NotARepository);
+    let names: Vec<_> = reading.layout.dirs.iter().map(|dir| (dir.name.as_str(), dir.dirs.len())).collect();
+    assert_eq!(names, [("one", 1), ("two", 1)]);
+}
+
+#[test]
+fn a_repository_that_appears_is_seen() {
+    let folder = Folder::new();
+    let plain = Repo { path: folder.path.join("p") };
+    std::fs::create_dir(&plain.path).unwrap();
+    plain.write("a.txt", "a");
+    let mut root = plain.root();
+    assert_eq!(refresh(&mut root), GitBlock::NotARepository);
+    plain.git(["init", "-q"]);
+    assert_eq!(status(refresh(&mut root)).untracked, ["a.txt"]);
+    std::fs::remove_dir_all(plain.path.join(".git")).unwrap();
+    assert_eq!(refresh(&mut root), GitBlock::NotARepository);
+}
