@@ -24,7 +24,7 @@ async fn a_session_of_a_hundred_thousand_items_is_read_by_pages() {
         let events = (1..=1000).map(|no| added(from + no, from + no)).collect();
         project.commit(&id, Batch { items, events, ..Batch::default() }).await.unwrap();
     }
-    let bound = Duration::from_millis(150);
+    let bound = Duration::from_millis(300);
     let events = timed("events, first 200", bound, project.events(&id, Seq(0), 200)).await.unwrap();
     assert_eq!(events.len(), 200);
     let events = timed("events, last 200", bound, project.events(&id, Seq(99_800), 200)).await.unwrap();
