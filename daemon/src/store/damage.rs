@@ -14,7 +14,7 @@ pub(super) type Repair<'a> = &'a dyn Fn(&Connection) -> rusqlite::Result<()>;
 /// Copies the database and its logs to the first free `….damaged-<N>`; a copy of the same bytes is not made twice.
 pub(super) fn keep_aside(path: &Path) -> Result<PathBuf, StoreError> {
     let now = hash(path)?;
-    for no in 1_u32.. {
+    for no in 1..u32::MAX {
         let kept = private::beside(path, &format!(".damaged-{no}"));
         if kept.exists() {
             if hash(&kept)? == now {

@@ -63,15 +63,15 @@ pub(super) fn open(path: &Path, series: &Series, repair: Repair<'_>) -> Result<O
     Ok(Opened { connection, health, fresh })
 }
 
-/// Ends the use of a database: statistics, an empty log, and the mark that says all is well.
-pub(super) fn close(connection: Connection, path: &Path) {
+/// Ends the use of a database: statistics, an empty log, and, when it is `sound`, the mark that says all is well.
+pub(super) fn close(connection: Connection, path: &Path, sound: bool) {
     let tidied = connection
         .execute_batch("PRAGMA optimize")
         .and_then(|()| connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0)));
     let closed = connection.close();
     match (tidied, closed) {
-        (Ok(0), Ok(())) => mark_clean(path),
-        // Another process still reads or writes: it leaves the mark when it ends.
+        (Ok(0), Ok(())) if sound => mark_clean(path),
+        // It is to be checked, or another process still uses it and leaves the mark when it ends.
         (Ok(_), Ok(())) => {}
         (Err(error), _) | (_, Err((_, error))) => {
             tracing::warn!(database = %path.display(), %error, "the database could not be closed cleanly");
@@ -87,7 +87,9 @@ pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
     connection.busy_timeout(BUSY).map_err(sqlite)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection
-        .execute_batch("PRAGMA query_only=1; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF")
+        .execute_batch(
+            "PRAGMA query_only=1; PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF",
+        )
         .map_err(sqlite)?;
     Ok(connection)
 }

@@ -78,7 +78,7 @@ pub(super) struct StateRow {
 /// A text by its hash. New segments come packed; texts that are most likely stored already do not.
 pub(super) struct Text {
     pub(super) hash: Hash,
-    pub(super) text: Arc<str>,
+    pub(super) content: Arc<str>,
     pub(super) packed: Option<Packed>,
 }
 
@@ -360,5 +360,5 @@ fn stated(stated: Stated) -> Vec<(String, Text)> {
 
 fn text(segment: Segment, new: bool) -> Text {
     let packed = new.then(|| pack(&segment.text));
-    Text { hash: segment.hash, text: segment.text, packed }
+    Text { hash: segment.hash, content: segment.text, packed }
 }

@@ -210,7 +210,7 @@ impl UserSql<'_> {
         Ok(rows.map_err(|source| self.error(source))?.into_iter().flatten().collect())
     }
 
-    fn put(&self, row: &IndexRow) -> Result<(), StoreError> {
+    pub(super) fn put(&self, row: &IndexRow) -> Result<(), StoreError> {
         let codec = |source| StoreError::Codec { path: self.path.to_owned(), source };
         let session = &row.session;
         let asks = codec::encode_record("asks", &session.open_asks).map_err(codec)?;

@@ -228,12 +228,12 @@ impl Mirrors {
             let fresh = private::beside(&path, ".new");
             private::folder(&folder)?;
             let mut file = private::create(&fresh)?;
-            self.append(&reader, sid, &mut file, &fresh, &mut mirror, last.counters.item)?;
+            append(&reader, sid, &mut file, &fresh, &mut mirror, last.counters.item)?;
             std::fs::rename(&fresh, &path).map_err(|source| StoreError::io("cannot name", &path, source))?;
         } else if mirror.item < last.counters.item {
             let opened = OpenOptions::new().append(true).open(&path);
             let mut file = opened.map_err(|source| StoreError::io("cannot open", &path, source))?;
-            self.append(&reader, sid, &mut file, &path, &mut mirror, last.counters.item)?;
+            append(&reader, sid, &mut file, &path, &mut mirror, last.counters.item)?;
         }
         if mirror.len - mirror.marked >= MARK_EVERY {
             (self.mark)(vec![mirror.mark(id)]);
@@ -242,31 +242,31 @@ impl Mirrors {
         known.insert(id.clone(), mirror);
         Ok(())
     }
+}
 
-    fn append(
-        &self,
-        reader: &Reader<'_>,
-        sid: i64,
-        file: &mut File,
-        path: &Path,
-        mirror: &mut Written,
-        upto: ItemNo,
-    ) -> Result<(), StoreError> {
-        while mirror.item < upto {
-            let items = reader.items_after(sid, mirror.item, PAGE)?;
-            let Some(last) = items.last().map(|item| item.no) else { break };
-            let mut text = String::new();
-            for item in &items {
-                let artifact = artifact(item, reader.folder)?;
-                text.push_str(&render(item, artifact.as_deref()));
-            }
-            file.write_all(text.as_bytes()).map_err(|source| StoreError::io("cannot write", path, source))?;
-            mirror.hasher.update(text.as_bytes());
-            mirror.len += text.len() as u64;
-            mirror.item = last;
+/// Writes the records of all items after the mirror's last one.
+fn append(
+    reader: &Reader<'_>,
+    sid: i64,
+    file: &mut File,
+    path: &Path,
+    mirror: &mut Written,
+    upto: ItemNo,
+) -> Result<(), StoreError> {
+    while mirror.item < upto {
+        let items = reader.items_after(sid, mirror.item, PAGE)?;
+        let Some(last) = items.last().map(|item| item.no) else { break };
+        let mut text = String::new();
+        for item in &items {
+            let artifact = artifact(item, reader.folder)?;
+            text.push_str(&render(item, artifact.as_deref()));
         }
-        Ok(())
+        file.write_all(text.as_bytes()).map_err(|source| StoreError::io("cannot write", path, source))?;
+        mirror.hasher.update(text.as_bytes());
+        mirror.len += text.len() as u64;
+        mirror.item = last;
     }
+    Ok(())
 }
 
 /// The path under which the whole text of a long result can be read. A command's log is its artifact; for others the

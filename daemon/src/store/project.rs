@@ -23,6 +23,7 @@ use plimsoll_core::tool::outcome::Outcome;
 use plimsoll_core::transcript::batch::Batch;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
@@ -55,6 +56,10 @@ pub(super) struct OpenedProject {
     pub(super) rows: Vec<IndexRow>,
 }
 
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "a method of a type with a lifetime does not fit the bound"
+)]
 impl ProjectStore {
     /// Opens the store of a project. Blocks: called away from the async threads. `known` is what the index has.
     pub(super) fn open(
@@ -80,7 +85,8 @@ impl ProjectStore {
         let backlog = Arc::new(Backlog::default());
         let commands =
             ProjectWriter { path: path.clone(), index, project: record.key.clone(), mirror: Arc::clone(&backlog) };
-        let writer = Arc::new(Writer::start(opened.connection, &path, commands)?);
+        let suspect = Arc::new(AtomicBool::new(false));
+        let writer = Arc::new(Writer::start(opened.connection, &path, commands, Arc::clone(&suspect))?);
         let marks = Arc::downgrade(&writer);
         let mirrors = Mirrors {
             folder: folder.clone(),
@@ -98,7 +104,7 @@ impl ProjectStore {
             .map_err(|source| StoreError::io("cannot start the mirror of", &folder, source))?;
         let rows =
             sessions.into_iter().map(|(sid, session)| IndexRow { project: record.key.clone(), sid, session }).collect();
-        let readers = Readers::new(&path);
+        let readers = Readers::new(&path, suspect);
         let inner = Inner {
             record,
             folder,
@@ -385,8 +391,9 @@ fn doomed(connection: &Connection, path: &Path) -> Result<Vec<SessionId>, StoreE
 fn keep_mirrors<'a>(folder: &Path, sessions: impl Iterator<Item = &'a SessionId>) -> Result<(), StoreError> {
     for id in sessions {
         let path = mirror::transcript(&folder.join(id.as_str()));
-        let kept =
-            (1_u32..).map(|no| private::beside(&path, &format!(".before-recovery-{no}"))).find(|kept| !kept.exists());
+        let kept = (1..u32::MAX)
+            .map(|no| private::beside(&path, &format!(".before-recovery-{no}")))
+            .find(|kept| !kept.exists());
         if let (true, Some(kept)) = (path.exists(), kept) {
             std::fs::rename(&path, kept).map_err(|source| StoreError::io("cannot keep", &path, source))?;
         }

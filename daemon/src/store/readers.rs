@@ -3,6 +3,7 @@
 use super::{StoreError, database};
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 
@@ -15,14 +16,17 @@ pub(super) struct Readers {
     path: Arc<PathBuf>,
     permits: Arc<Semaphore>,
     idle: Arc<Mutex<Vec<Connection>>>,
+    suspect: Arc<AtomicBool>,
 }
 
 impl Readers {
-    pub(super) fn new(path: &Path) -> Self {
+    /// `suspect` is set when the database turns out to be damaged.
+    pub(super) fn new(path: &Path, suspect: Arc<AtomicBool>) -> Self {
         Self {
             path: Arc::new(path.to_owned()),
             permits: Arc::new(Semaphore::new(READERS)),
             idle: Arc::new(Mutex::new(Vec::new())),
+            suspect,
         }
     }
 
@@ -50,7 +54,11 @@ impl Readers {
             Ok(result)
         });
         // A panic in `work` is the caller's failure alone: its connection is dropped with it.
-        task.await.unwrap_or_else(|_| Err(StoreError::closed(&self.path)))
+        let result = task.await.unwrap_or_else(|_| Err(StoreError::closed(&self.path)));
+        if let Err(StoreError::Damaged { .. }) = &result {
+            self.suspect.store(true, Ordering::Relaxed);
+        }
+        result
     }
 
     /// Lets running reads end, and closes the connections.

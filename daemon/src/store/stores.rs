@@ -12,6 +12,7 @@ use plimsoll_core::id::{ParseIdError, ProjectKey, SessionId};
 use plimsoll_core::time::Timestamp;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
 
@@ -47,6 +48,10 @@ struct OpenProjects {
     uses: u64,
 }
 
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "a method of a type with a lifetime does not fit the bound"
+)]
 impl Stores {
     /// Opens the data folder, which is made when it is missing.
     pub async fn open(data: &Path) -> Result<Self, StoreError> {
@@ -154,6 +159,11 @@ impl Stores {
         if let Some(project) = self.inner.index.pending_project(id) {
             return Ok(Some(project));
         }
+        let wanted = id.clone();
+        if let Some(project) = self.read(move |sql| sql.session_project(&wanted)).await? {
+            return Ok(Some(project));
+        }
+        // Its row may be on its way to the file.
         self.flush().await;
         let id = id.clone();
         self.read(move |sql| sql.session_project(&id)).await
@@ -266,9 +276,10 @@ fn open_user(data: &Path) -> Result<OpenedUser, StoreError> {
     }
     let index = Arc::new(Index::default());
     let commands = UserWriter { path: path.clone(), index: Arc::clone(&index) };
-    let writer = Writer::start(opened.connection, &path, commands)?;
+    let suspect = Arc::new(AtomicBool::new(false));
+    let writer = Writer::start(opened.connection, &path, commands, Arc::clone(&suspect))?;
     index.on_change(writer.waker());
-    let readers = Readers::new(&path);
+    let readers = Readers::new(&path, suspect);
     let inner = Inner {
         data: data.to_owned(),
         path,

@@ -411,12 +411,11 @@ impl Sql<'_> {
             return Ok((bid, 0));
         }
         let made;
-        let packed = match &text.packed {
-            Some(packed) => packed,
-            None => {
-                made = pack(&text.text);
-                &made
-            }
+        let packed = if let Some(packed) = &text.packed {
+            packed
+        } else {
+            made = pack(&text.content);
+            &made
         };
         self.execute(
             "INSERT INTO blob (hash, codec, len, body) VALUES (?1, ?2, ?3, ?4)",

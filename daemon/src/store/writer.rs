@@ -7,6 +7,7 @@ use super::queue::{Queue, Taken};
 use super::{StoreError, database};
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
@@ -55,10 +56,16 @@ pub(super) struct Writer<C: Commands> {
 }
 
 impl<C: Commands> Writer<C> {
-    /// Starts the thread, which owns the connection from now on.
-    pub(super) fn start(connection: Connection, path: &Path, commands: C) -> Result<Self, StoreError> {
+    /// Starts the thread, which owns the connection from now on. A database that is `suspect` when it is closed is not
+    /// marked as closed well, so that the next start checks it.
+    pub(super) fn start(
+        connection: Connection,
+        path: &Path,
+        commands: C,
+        suspect: Arc<AtomicBool>,
+    ) -> Result<Self, StoreError> {
         let queue = Queue::new(WAITING);
-        let worker = Worker { connection, path: path.to_owned(), queue: Arc::clone(&queue), commands };
+        let worker = Worker { connection, path: path.to_owned(), queue: Arc::clone(&queue), commands, suspect };
         let thread = std::thread::Builder::new()
             .name("store-writer".to_owned())
             .spawn(move || worker.run())
@@ -127,6 +134,7 @@ struct Worker<C: Commands> {
     path: PathBuf,
     queue: Arc<Queue<Job<C::Command, C::Done>>>,
     commands: C,
+    suspect: Arc<AtomicBool>,
 }
 
 impl<C: Commands> Worker<C> {
@@ -163,7 +171,7 @@ impl<C: Commands> Worker<C> {
                             self.run_due(command);
                         }
                         self.queue.close();
-                        database::close(self.connection, &self.path);
+                        database::close(self.connection, &self.path, !self.suspect.load(Ordering::Relaxed));
                         // The one who closes may have stopped waiting; the file is closed all the same.
                         let _ = answer.send(());
                         return;
@@ -195,6 +203,9 @@ impl<C: Commands> Worker<C> {
             Err(_) => commands.iter().map(|command| self.alone(command)).collect(),
         };
         for (result, answer) in results.into_iter().zip(answers) {
+            if let Err(StoreError::Damaged { .. }) = &result {
+                self.suspect.store(true, Ordering::Relaxed);
+            }
             // A caller that went away does not need the answer.
             let _ = answer.send(result);
         }

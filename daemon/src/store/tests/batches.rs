@@ -275,7 +275,7 @@ async fn a_large_result_lies_in_its_own_file_and_is_read_from_there() {
     let mut place = Place::new().await;
     let project = place.project().await;
     let id = project.create_session(new_session("s1")).await.unwrap().id;
-    let text: String = (0..200_000).map(|no| format!("line {no}\n")).collect();
+    let text = (0..200_000).map(|no| format!("line {no}\n")).collect::<Vec<_>>().concat();
     let large = result(2, 1, Body::Text(text.clone()));
     let batch =
         Batch { items: vec![call(1, 1), large.clone()], projections: vec![projection(1, "shown")], ..Batch::default() };

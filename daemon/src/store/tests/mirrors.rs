@@ -84,7 +84,7 @@ async fn a_long_result_is_in_the_mirror_by_its_ends_and_whole_in_its_artifact() 
     let place = Place::new().await;
     let project = place.project().await;
     let id = project.create_session(new_session("s1")).await.unwrap().id;
-    let long: String = (0..20_000).map(|no| format!("line {no}\n")).collect();
+    let long = (0..20_000).map(|no| format!("line {no}\n")).collect::<Vec<_>>().concat();
     let batch = Batch { items: vec![call(1, 1), result(2, 1, Body::Text(long.clone()))], ..Batch::default() };
     project.commit(&id, batch).await.unwrap();
     let text = mirror(&project, &id).await;

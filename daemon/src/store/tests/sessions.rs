@@ -135,7 +135,7 @@ async fn one_folder_is_one_project_by_every_path_and_also_when_it_is_gone() {
     let real = std::fs::canonicalize(place.root()).unwrap();
     let link = place.temp.path().join("link");
     std::os::unix::fs::symlink(&real, &link).unwrap();
-    let project = place.stores.project_for(&[real.clone()], NOW).await.unwrap();
+    let project = place.stores.project_for(std::slice::from_ref(&real), NOW).await.unwrap();
     for path in [link, real.join("../shop"), real.join("")] {
         assert_eq!(place.stores.project_for(&[path], at(9)).await.unwrap(), project);
     }
