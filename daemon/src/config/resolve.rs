@@ -12,7 +12,7 @@ use super::raw::{Located, MAX_STEPS_LIMIT, RawConfig, RawProvider, bad_model_id,
 use crate::provider::endpoint::{Endpoint, KeySource};
 use plimsoll_core::model::catalog::ModelProfile;
 use plimsoll_core::model::request::Api;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The built-in model that needs no network and no key.
@@ -276,17 +276,6 @@ impl Config {
         }
         (self.model_id, self.model_place) = (id.to_owned(), place);
         Ok(())
-    }
-
-    /// The environment variables that hold keys of model providers, of those that are configured and of the well-known
-    /// ones: no command that an agent runs gets them.
-    pub fn secret_env(&self) -> Vec<String> {
-        let configured = self.providers.values().filter_map(|provider| match &provider.key {
-            Some(KeySource::Env(name)) => Some(name.clone()),
-            Some(KeySource::None | KeySource::Command(_) | KeySource::Literal(_)) | None => None,
-        });
-        let well_known = HOSTS.iter().map(|host| host.key_variable.to_owned());
-        configured.chain(well_known).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// A permission mode that a client asks for, when the managed configuration leaves the choice.

@@ -207,12 +207,3 @@ fn an_unknown_window_and_a_key_over_plain_http_are_warnings() {
     let (profile, _) = config.model(None).unwrap();
     assert_eq!((profile.context_window, profile.max_output), (32_768, 4_096));
 }
-
-#[test]
-fn variables_that_hold_keys_are_known_each_once_also_of_providers_that_are_not_used() {
-    let user = "[providers.a]\napi_key_env = \"A_KEY\"\n[providers.b]\napi_key_env = \"OPENAI_API_KEY\"\n";
-    let names = machine(user, "", "").load(&[], Overrides::default()).unwrap().secret_env();
-    let counts = ["A_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "HOME"]
-        .map(|name| names.iter().filter(|found| *found == name).count());
-    assert_eq!(counts, [1, 1, 1, 0]);
-}
