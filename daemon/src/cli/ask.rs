@@ -278,9 +278,9 @@ impl Watch<'_> {
         let Some(ask) = self.asked.take() else { return Ok(()) };
         let (choice, advice) = match reply {
             Reply::Once => (Choice::AllowOnce, None),
-            Reply::Session => (Choice::AllowSession, None),
+            Reply::Session if terminal::offers_session(&ask) => (Choice::AllowSession, None),
             Reply::Refuse(advice) => (Choice::Reject, advice),
-            Reply::Unclear => {
+            Reply::Session | Reply::Unclear => {
                 if let Some(terminal) = &mut self.terminal {
                     terminal.ask(&ask)?;
                 }

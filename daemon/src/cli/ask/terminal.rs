@@ -1,7 +1,7 @@
 //! The person at the terminal, who is asked for permission. Not standard input, which may be a pipe: the terminal itself.
 
 use super::super::out;
-use plimsoll_protocol::permission::{Ask, Choice, OfferedChoice};
+use plimsoll_protocol::permission::{Ask, AskOption, Choice, OfferedChoice};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use tokio::sync::mpsc::{Receiver, channel};
@@ -84,10 +84,18 @@ pub async fn reply(terminal: Option<&mut Terminal>) -> Reply {
     }
 }
 
+/// Whether a yes for the session is among the answers that are offered.
+pub fn offers_session(ask: &Ask) -> bool {
+    lasting(ask).is_some()
+}
+
+fn lasting(ask: &Ask) -> Option<&AskOption> {
+    ask.options.iter().find(|option| option.kind == OfferedChoice::Known(Choice::AllowSession))
+}
+
 /// The question as a person reads it. What an agent wrote cannot disguise itself: control characters are visible.
 fn question(ask: &Ask) -> String {
-    let lasting = ask.options.iter().find(|option| option.kind == OfferedChoice::Known(Choice::AllowSession));
-    let lasting = lasting.map(|option| format!(", s = {}", out::short(&option.label, 300))).unwrap_or_default();
+    let lasting = lasting(ask).map(|option| format!(", s = {}", out::short(&option.label, 300))).unwrap_or_default();
     let subject: String = ask.command.iter().chain(&ask.paths).map(|text| indented(text)).collect();
     format!(
         "\nMay it? {}\n{subject}  {}\ny = once{lasting}, n = no, or say what to do instead: ",
@@ -111,7 +119,6 @@ fn indented(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_protocol::permission::AskOption;
 
     #[test]
     fn only_a_clear_yes_allows() {
@@ -151,6 +158,8 @@ mod tests {
         let expected = "\nMay it? Run a command\n    make\n    rm -rf x\u{fffd}[8m\n    /w\n  commands ask\n\
             y = once, s = allow `make` in this session, n = no, or say what to do instead: ";
         assert_eq!(question(&ask), expected);
+        let once = Ask { options: vec![option(Choice::AllowOnce, "Once")], ..ask.clone() };
+        assert_eq!([&ask, &once].map(offers_session), [true, false]);
     }
 
     #[test]
