@@ -1,9 +1,11 @@
 //! HEAD, upstream, operation under way, last commits. What is dear is kept as long as the commits it was made from.
 
 use super::COMMITS_SHOWN;
-use git2::{ErrorCode, Oid, Repository, Sort};
+use git2::{ErrorCode, Oid, Repository};
 use plimsoll_core::path::escape;
 use plimsoll_core::workspace::GitHead;
+use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
@@ -95,17 +97,21 @@ impl Facts {
     }
 }
 
+/// As `git log` orders them: the newest of those that are reached next, among equals the one that was reached first.
+/// libgit2's own order by time puts parents before children when both are from the same second.
 fn last_commits(repository: &Repository, from: Oid) -> Result<Vec<String>, git2::Error> {
-    let mut walk = repository.revwalk()?;
-    walk.set_sorting(Sort::TIME)?;
-    walk.push(from)?;
+    let mut reached = vec![repository.find_commit(from)?];
+    let mut seen = HashSet::from([from]);
     let mut commits = Vec::with_capacity(COMMITS_SHOWN);
-    for id in walk.take(COMMITS_SHOWN) {
-        let id = id?;
-        let commit = repository.find_commit(id)?;
+    while commits.len() < COMMITS_SHOWN {
+        let newest = reached.iter().enumerate().max_by_key(|(at, commit)| (commit.time().seconds(), Reverse(*at)));
+        let Some((at, _)) = newest else { break };
+        let commit = reached.remove(at);
+        // A shallow clone ends where a parent is missing.
+        reached.extend(commit.parents().filter(|parent| seen.insert(parent.id())));
         let subject = commit.message_bytes().split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
         let subject = subject.unwrap_or_default().trim_ascii();
-        commits.push(format!("{} {}", short_id(repository, id), subject_text(subject)));
+        commits.push(format!("{} {}", short_id(repository, commit.id()), subject_text(subject)));
     }
     Ok(commits)
 }

@@ -44,7 +44,7 @@ fn pwned(pwn: &Path) -> Vec<String> {
     std::fs::read_dir(pwn).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
 }
 
-fn hostile(folder: &Folder) -> (Repo, PathBuf) {
+fn hostile(folder: &Folder, split_index: bool) -> (Repo, PathBuf) {
     let pwn = folder.path.join("pwn");
     std::fs::create_dir(&pwn).unwrap();
     let inner = folder.repository("inner");
@@ -55,6 +55,9 @@ fn hostile(folder: &Folder) -> (Repo, PathBuf) {
     repo.write(".gitattributes", "*.txt filter=x diff=x\n");
     repo.git(["submodule", "--quiet", "add", "../inner", "sub"]);
     repo.commit("one");
+    if split_index {
+        repo.git(["update-index", "--split-index"]);
+    }
     arm(&repo, &pwn);
     arm(&Repo { path: repo.path.join("sub") }, &pwn);
     std::fs::remove_dir_all(repo.path.join("sub/hooks")).unwrap();
@@ -71,7 +74,7 @@ fn hostile(folder: &Folder) -> (Repo, PathBuf) {
 #[test]
 fn nothing_that_the_repository_configures_is_run() {
     let folder = Folder::new();
-    let (repo, pwn) = hostile(&folder);
+    let (repo, pwn) = hostile(&folder, false);
     let mut root = repo.root();
     for _ in 0..3 {
         let status = status(refresh(&mut root));
@@ -83,11 +86,7 @@ fn nothing_that_the_repository_configures_is_run() {
 #[test]
 fn nothing_is_run_by_the_command_either() {
     let folder = Folder::new();
-    let (repo, pwn) = hostile(&folder);
-    repo.git(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "update-index", "--split-index"]);
-    for name in pwned(&pwn) {
-        std::fs::remove_file(pwn.join(name)).unwrap();
-    }
+    let (repo, pwn) = hostile(&folder, true);
     let mut root = repo.root();
     for _ in 0..3 {
         let status = status(refresh(&mut root));

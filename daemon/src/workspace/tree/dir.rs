@@ -190,6 +190,10 @@ impl Dir {
     /// After a change of the index: gives the files their new numbers.
     fn relink(&mut self, scan: &Scan<'_>) {
         let (Some(before), Some(index)) = (scan.before, scan.index) else { return };
+        // A new folder, and one that was looked at in an earlier pass, have the new numbers already.
+        if self.seen_at == 0 || self.seen_at == scan.now {
+            return;
+        }
         if let Some(number) = self.submodule {
             let path = before.get(number).map(|entry| &entry.path);
             self.submodule = path
