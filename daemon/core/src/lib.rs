@@ -14,6 +14,7 @@ pub mod path;
 pub mod permission;
 pub mod prompt;
 pub mod time;
+pub mod tokens;
 pub mod tool;
 pub mod transcript;
 pub mod turn;

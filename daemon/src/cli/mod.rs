@@ -29,6 +29,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.collect();
     let words: Vec<&str> = arguments.iter().skip(1).map(|word| word.to_str().unwrap_or_default()).collect();
     match words.as_slice() {
+        ["__exec", ..] => crate::process::exec::main(arguments.into_iter().skip(2)),
         ["stdio"] => bridge::main(Facade::Native),
         ["acp"] => bridge::main(Facade::Acp),
         _ => args::main(arguments),

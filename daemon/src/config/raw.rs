@@ -7,8 +7,8 @@ mod table;
 
 pub use provider::RawProvider;
 
-use super::error::{ConfigError, Place};
 use super::PermissionMode;
+use super::error::{ConfigError, Place};
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{self, Read};

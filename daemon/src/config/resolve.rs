@@ -1,11 +1,11 @@
 //! The configuration as it counts: the files, the client's environment and what the client asked for, put together in
 //! rising order, with the managed file over all of them.
 
+use super::PermissionMode;
 use super::catalogue;
 use super::env;
 use super::error::{ConfigError, Place};
 use super::folders::Folders;
-use super::PermissionMode;
 use super::nearest::nearest;
 use super::raw::{Located, MAX_STEPS_LIMIT, RawConfig, RawProvider, bad_model_id, split_model_id};
 use crate::provider::endpoint::{Endpoint, KeySource};

@@ -1,6 +1,6 @@
 //! One actor per session: a mailbox, a select, and the machine. It owns every task that works for the session.
 
-use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, Client, SessionInfo, WhenBusy};
+use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, Client, WhenBusy};
 use super::driver::Driver;
 use super::hub::Hub;
 use plimsoll_core::permission::policy::Mode;
@@ -59,11 +59,6 @@ pub enum Msg {
         title: String,
         /// Answered when it is stored.
         reply: oneshot::Sender<Result<(), ApiError>>,
-    },
-    /// The session as it stands.
-    Info {
-        /// The answer.
-        reply: oneshot::Sender<Result<SessionInfo, ApiError>>,
     },
     /// What a task of this session found.
     Inputs(Vec<InputBody>),
@@ -130,9 +125,6 @@ pub(super) async fn run(mut driver: Driver, mut mailbox: mpsc::Receiver<Msg>) {
             }
             Some(Msg::Rename { title, reply }) => {
                 let _ = reply.send(driver.rename(&title).await);
-            }
-            Some(Msg::Info { reply }) => {
-                let _ = reply.send(driver.info().await);
             }
             Some(Msg::Inputs(inputs)) => {
                 for input in inputs {

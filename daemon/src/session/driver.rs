@@ -2,7 +2,7 @@
 //! conversation.
 
 use super::actor::Msg;
-use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, Client, SessionInfo, WhenBusy};
+use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, Client, WhenBusy};
 use super::hub::{Hub, Publication};
 use super::load;
 use super::setup::{Project, TurnSetup};
@@ -103,7 +103,14 @@ impl Driver {
         self.machine.as_ref().is_none_or(Machine::is_idle) && self.tools.is_empty()
     }
 
-    pub(super) async fn prompt(&mut self, client: &Client, text: String, key: Option<String>, busy: WhenBusy, reply: PromptReply) {
+    pub(super) async fn prompt(
+        &mut self,
+        client: &Client,
+        text: String,
+        key: Option<String>,
+        busy: WhenBusy,
+        reply: PromptReply,
+    ) {
         match self.prepare_prompt(client, key.as_deref(), busy).await {
             Ok(Ready::Known(turn)) => {
                 let _ = reply.send(Ok(turn));
@@ -190,13 +197,10 @@ impl Driver {
         self.store.rename(&self.id, title, now()).await.map(|_| ()).map_err(load::store_error)
     }
 
-    pub(super) async fn info(&mut self) -> Result<SessionInfo, ApiError> {
-        load::info(&self.store, &self.id).await
-    }
-
     /// The machine, loaded when it is not there, or when it works with another model than this turn's.
     async fn machine(&mut self, turn: &TurnSetup) -> Result<&mut Machine, ApiError> {
-        let other_model = self.machine.as_ref().is_some_and(|machine| machine.is_idle() && *machine.model() != turn.profile);
+        let other_model =
+            self.machine.as_ref().is_some_and(|machine| machine.is_idle() && *machine.model() != turn.profile);
         if self.machine.is_none() || other_model {
             let settings = Settings {
                 model: turn.profile.clone(),

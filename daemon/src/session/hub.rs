@@ -131,7 +131,9 @@ impl Hub {
             match &resolved.event.body {
                 EventBody::StepCompleted { turn, step, .. } => {
                     let (turn, step) = (*turn, *step);
-                    state.live.retain(|key, _| !matches!(key, StreamKey::Block(of, at, _) if *of == turn && *at == step));
+                    state
+                        .live
+                        .retain(|key, _| !matches!(key, StreamKey::Block(of, at, _) if *of == turn && *at == step));
                 }
                 EventBody::TurnCompleted { .. } => state.live.clear(),
                 _ => {}
@@ -229,7 +231,9 @@ fn delta(key: StreamKey, kind: LiveKind, text: &str) -> Delta {
     let text = text.to_owned();
     match (key, kind) {
         (StreamKey::Block(turn, step, block), LiveKind::Reasoning) => Delta::Reasoning { turn, step, block, text },
-        (StreamKey::Block(turn, step, block), LiveKind::Text | LiveKind::Output) => Delta::Text { turn, step, block, text },
+        (StreamKey::Block(turn, step, block), LiveKind::Text | LiveKind::Output) => {
+            Delta::Text { turn, step, block, text }
+        }
         (StreamKey::Output(call), _) => Delta::Output { call, text },
     }
 }
@@ -309,7 +313,9 @@ mod tests {
         updates
             .into_iter()
             .map(|update| match update {
-                Update::Delta { delta: Delta::Text { text, .. } | Delta::Output { text, .. }, offset } => format!("{offset}:{text}"),
+                Update::Delta { delta: Delta::Text { text, .. } | Delta::Output { text, .. }, offset } => {
+                    format!("{offset}:{text}")
+                }
                 Update::Event(event) => format!("#{}", event.event.seq),
                 other => format!("{other:?}"),
             })

@@ -42,7 +42,12 @@ pub(super) async fn machine(
 }
 
 /// Settles a session whose daemon died in the middle of a turn; does nothing otherwise.
-pub(super) async fn recover_session(store: &ProjectStore, id: &SessionId, now: Timestamp, hub: &Hub) -> Result<(), ApiError> {
+pub(super) async fn recover_session(
+    store: &ProjectStore,
+    id: &SessionId,
+    now: Timestamp,
+    hub: &Hub,
+) -> Result<(), ApiError> {
     let loaded = load(store, id).await?;
     let Some(batch) = settle(&loaded, now) else { return Ok(()) };
     for operation in loaded.operations.iter().filter(|operation| operation.state == OpState::Running) {
@@ -61,10 +66,8 @@ pub(super) async fn recover_session(store: &ProjectStore, id: &SessionId, now: T
 async fn load(store: &ProjectStore, id: &SessionId) -> Result<Loaded, ApiError> {
     let view = store.load_view(id).await.map_err(store_error)?;
     let answered = store.granted(id).await.map_err(store_error)?;
-    let grants = answered
-        .into_iter()
-        .map(|ask| Grant { tool: ask.tool, command: ask.command, paths: ask.paths })
-        .collect();
+    let grants =
+        answered.into_iter().map(|ask| Grant { tool: ask.tool, command: ask.command, paths: ask.paths }).collect();
     Ok(loaded(view, grants))
 }
 
@@ -101,7 +104,12 @@ fn loaded(view: LoadedView, grants: Vec<Grant>) -> Loaded {
             epoch: view.epoch,
             sent: view.messages,
             last_request: view.last_request,
-            projections: view.items.iter().filter_map(|item| item.projection.clone()).map(|shown| (shown.call, shown)).collect(),
+            projections: view
+                .items
+                .iter()
+                .filter_map(|item| item.projection.clone())
+                .map(|shown| (shown.call, shown))
+                .collect(),
             unsent: view.items.into_iter().map(|item| item.item).collect(),
             rerender: Vec::new(),
         },

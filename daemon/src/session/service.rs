@@ -2,8 +2,8 @@
 
 use super::actor::{self, Handle, MAILBOX, Msg};
 use super::api::{
-    AcceptedTurn, Answer, ApiError, ApiErrorKind, Client, NewSession, ProjectInfo, SessionFilter, SessionInfo, SessionPage,
-    TranscriptPage, TranscriptRange, WhenBusy,
+    AcceptedTurn, Answer, ApiError, ApiErrorKind, Client, NewSession, ProjectInfo, SessionFilter, SessionInfo,
+    SessionPage, TranscriptPage, TranscriptRange, WhenBusy,
 };
 use super::driver::{Driver, now};
 use super::editors::Editors;
@@ -12,8 +12,8 @@ use super::load::{self, store_error};
 use super::setup::{Project, Shared, canonical};
 use super::subscription::Subscription;
 use crate::config::{Folders, Overrides};
-use crate::process::{Helper, key_command};
 use crate::process::background::Background;
+use crate::process::{Helper, key_command};
 use crate::provider::{self, Http};
 use crate::store::{ListFilter, ProjectStore, SessionRecord, Stores};
 use crate::tool::Tool;
@@ -157,7 +157,12 @@ impl Service {
     }
 
     /// Makes a session.
-    pub async fn create_session(&self, client: &Client, key: &ProjectKey, new: NewSession) -> Result<SessionInfo, ApiError> {
+    pub async fn create_session(
+        &self,
+        client: &Client,
+        key: &ProjectKey,
+        new: NewSession,
+    ) -> Result<SessionInfo, ApiError> {
         self.check_open()?;
         let project = self.project(key).await?;
         let overrides = Overrides { model: new.model.clone(), mode: new.mode.clone(), language: None };
@@ -248,8 +253,11 @@ impl Service {
         let handle = self.live(id).await?;
         let head = handle.hub.head();
         if after > head {
-            return Err(ApiError::new(ApiErrorKind::InvalidParams, format!("the session has no event {after}; its last is {head}"))
-                .hint("attach from 0 to get everything"));
+            return Err(ApiError::new(
+                ApiErrorKind::InvalidParams,
+                format!("the session has no event {after}; its last is {head}"),
+            )
+            .hint("attach from 0 to get everything"));
         }
         Ok(Subscription::new(id.clone(), handle.hub, store, after))
     }
@@ -315,7 +323,12 @@ impl Service {
     }
 
     /// What this client's editor shows in this project; replaces what it said before.
-    pub async fn set_editor_state(&self, client: &Client, project: &ProjectKey, state: EditorState) -> Result<(), ApiError> {
+    pub async fn set_editor_state(
+        &self,
+        client: &Client,
+        project: &ProjectKey,
+        state: EditorState,
+    ) -> Result<(), ApiError> {
         self.project(project).await?;
         self.inner.shared.editors.set(client, project, state);
         Ok(())
@@ -326,8 +339,9 @@ impl Service {
         let (key, _) = self.store_of(id).await?;
         let project = self.project(&key).await?;
         let config = project.config(&Client::default(), &Overrides::default())?;
-        let mode =
-            config.mode(mode).map_err(|error| ApiError::new(ApiErrorKind::InvalidParams, error.to_string()).hint(error.fix))?;
+        let mode = config
+            .mode(mode)
+            .map_err(|error| ApiError::new(ApiErrorKind::InvalidParams, error.to_string()).hint(error.fix))?;
         let handle = self.live(id).await?;
         handle.ask(|reply| Msg::SetMode { mode, reply }).await??;
         self.get_session(id).await
@@ -391,7 +405,9 @@ async fn existing_folder(root: PathBuf) -> Result<PathBuf, ApiError> {
             .await
             .map_err(|error| ApiError::new(ApiErrorKind::Internal, error.to_string())),
         Ok(_) => Err(ApiError::new(ApiErrorKind::InvalidParams, format!("`{shown}` is not a folder"))),
-        Err(error) => Err(ApiError::new(ApiErrorKind::WorkspaceMissing, format!("workspace missing: {shown} ({error})"))),
+        Err(error) => {
+            Err(ApiError::new(ApiErrorKind::WorkspaceMissing, format!("workspace missing: {shown} ({error})")))
+        }
     }
 }
 

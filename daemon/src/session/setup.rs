@@ -69,16 +69,21 @@ impl Project {
     /// What a turn of this session works with, for a prompt of this client.
     pub(super) async fn turn(&self, session: &SessionId, client: &Client, model: &str) -> Result<TurnSetup, ApiError> {
         if let Some(gone) = self.roots.iter().find(|root| !root.is_dir()) {
-            return Err(ApiError::new(ApiErrorKind::WorkspaceMissing, format!("workspace missing: {}", gone.display()))
-                .hint("put the folder back, or open the project at its new place"));
+            return Err(ApiError::new(
+                ApiErrorKind::WorkspaceMissing,
+                format!("workspace missing: {}", gone.display()),
+            )
+            .hint("put the folder back, or open the project at its new place"));
         }
         let config = self.config(client, &Overrides::default())?;
         let (profile, endpoint) = config.model(Some(model)).map_err(|error| config_error(&error))?;
         let daemon_env = |name: &str| self.shared.daemon_env.get(name).cloned();
-        let key = provider::resolve_key(&endpoint, &client.env, daemon_env, key_command::standard_output).await.map_err(|error| {
-            ApiError::new(ApiErrorKind::AuthRequired, error.message)
-                .hint("set the variable where your editor or shell starts, then send the prompt again")
-        })?;
+        let key = provider::resolve_key(&endpoint, &client.env, daemon_env, key_command::standard_output)
+            .await
+            .map_err(|error| {
+                ApiError::new(ApiErrorKind::AuthRequired, error.message)
+                    .hint("set the variable where your editor or shell starts, then send the prompt again")
+            })?;
         let session_dir = self.folder.join(session.as_str());
         Ok(TurnSetup {
             profile,

@@ -36,7 +36,9 @@ impl Subscription {
             match self.hub.next(&mut self.position) {
                 Next::Updates(updates) => return Some(updates),
                 Next::Read(after) => match self.store.events(&self.session, after, PAGE).await {
-                    Ok(events) if events.is_empty() => return self.close("events that were announced are not in the store"),
+                    Ok(events) if events.is_empty() => {
+                        return self.close("events that were announced are not in the store");
+                    }
                     Ok(events) => {
                         if let Some(last) = events.last() {
                             self.position.seq = last.event.seq;

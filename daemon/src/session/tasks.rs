@@ -37,7 +37,13 @@ pub(super) async fn collect(turn: TurnSetup, editor: EditorState, mailbox: Mailb
     send(&mailbox, InputBody::Environment(Box::new(environment))).await;
 }
 
-pub(super) async fn call_model(http: Arc<Http>, turn: TurnSetup, call: ModelCall, cancel: CancellationToken, mailbox: Mailbox) {
+pub(super) async fn call_model(
+    http: Arc<Http>,
+    turn: TurnSetup,
+    call: ModelCall,
+    cancel: CancellationToken,
+    mailbox: Mailbox,
+) {
     let ModelCall { no, body, .. } = call;
     let mut waiting: Vec<ModelEvent> = Vec::new();
     let sink = |events: Vec<ModelEvent>| {
@@ -45,8 +51,7 @@ pub(super) async fn call_model(http: Arc<Http>, turn: TurnSetup, call: ModelCall
         forward(&mut waiting, no, &mailbox);
     };
     let result = http.call(&turn.endpoint, turn.key.as_ref(), body, cancel.clone(), sink).await;
-    let mut inputs: Vec<InputBody> =
-        waiting.into_iter().map(|event| InputBody::Model { request: no, event }).collect();
+    let mut inputs: Vec<InputBody> = waiting.into_iter().map(|event| InputBody::Model { request: no, event }).collect();
     match result {
         Ok(()) => {}
         // Whoever cancelled does not wait for an answer.
@@ -98,7 +103,9 @@ pub(super) async fn run_tool(run: Run, mailbox: Mailbox) {
             let (events, mut incoming) = mpsc::channel(TOOL_EVENTS);
             // A task of its own, so that a panic of the tool is an outcome. Dropping the guard ends it with this task.
             let mut work = tokio::task::JoinSet::new();
-            work.spawn(async move { tool.run(ToolRun { call: &call, prepared: &prepared, env: &env, events, cancel }).await });
+            work.spawn(async move {
+                tool.run(ToolRun { call: &call, prepared: &prepared, env: &env, events, cancel }).await
+            });
             while let Some(event) = incoming.recv().await {
                 match event {
                     ToolEvent::Process(process) => send(&mailbox, InputBody::ToolProcess { call: id, process }).await,

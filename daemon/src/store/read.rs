@@ -305,12 +305,12 @@ impl Reader<'_> {
 
     /// Questions of which the answer holds for the rest of the session.
     pub(super) fn granted(&self, sid: i64) -> Result<Vec<Ask>, StoreError> {
-        let mut asks: Vec<Ask> = self.rows("SELECT version, body FROM ask WHERE sid = ?1 AND open = 0 ORDER BY no", [sid], |row| {
-            Ok(self.record("ask", row.get(0)?, row.get_ref(1)?.as_str()?))
-        })?;
-        let lasts = |ask: &Ask| {
-            matches!(ask.resolution, Some(AskResolution::Answered { choice: AskChoice::AllowSession, .. }))
-        };
+        let mut asks: Vec<Ask> =
+            self.rows("SELECT version, body FROM ask WHERE sid = ?1 AND open = 0 ORDER BY no", [sid], |row| {
+                Ok(self.record("ask", row.get(0)?, row.get_ref(1)?.as_str()?))
+            })?;
+        let lasts =
+            |ask: &Ask| matches!(ask.resolution, Some(AskResolution::Answered { choice: AskChoice::AllowSession, .. }));
         asks.retain(lasts);
         Ok(asks)
     }

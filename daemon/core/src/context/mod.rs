@@ -9,7 +9,6 @@ pub mod instructions;
 pub mod marks;
 pub mod open_files;
 pub mod project_layout;
-pub mod tokens;
 pub mod user_info;
 pub mod view;
 

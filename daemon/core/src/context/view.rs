@@ -5,10 +5,10 @@ use super::marks::marks;
 use crate::id::{CallId, EpochNo, ItemNo, RequestNo, StepNo, TurnNo};
 use crate::model::catalog::ModelProfile;
 use crate::model::codec;
-use crate::model::request::{Api, Params};
+use crate::model::request::Params;
 use crate::time::Timestamp;
 use crate::transcript::batch::StoredProjection;
-use crate::transcript::epoch::{Epoch, EpochCause, Hash, RequestRow, Segment, Stated, chain};
+use crate::transcript::epoch::{Epoch, EpochCause, Hash, RequestRow, Segment, Stated, request_hash};
 use crate::transcript::item::Item;
 use crate::transcript::view::messages;
 use std::collections::BTreeMap;
@@ -192,7 +192,7 @@ impl View {
             params: params(model),
             tail,
             marks: self.marks.clone(),
-            hash: self.hash(api, &params(model)),
+            hash: self.hash(&params(model)),
             bytes: self.bytes,
             stated: self.stated.clone(),
         };
@@ -213,10 +213,9 @@ impl View {
         )
     }
 
-    fn hash(&self, api: Api, params: &Params) -> Hash {
-        let first = *blake3::hash(codec::params_text(api, params).as_bytes()).as_bytes();
+    fn hash(&self, params: &Params) -> Hash {
         let head = self.epoch.iter().flat_map(|epoch| epoch.tools.iter().chain(&epoch.system));
-        head.chain(&self.messages).fold(first, |hash, segment| chain(&hash, &segment.hash))
+        request_hash(params, head.chain(&self.messages))
     }
 }
 

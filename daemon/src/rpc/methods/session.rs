@@ -2,8 +2,8 @@
 
 use super::super::error::api;
 use super::super::{from_wire, to_wire};
-use crate::session::api::{ApiError, NewSession, SessionFilter, Update};
 use crate::session::Subscription;
+use crate::session::api::{ApiError, NewSession, SessionFilter, Update};
 use crate::session::service::Service;
 use jsonrpsee_core::server::{Extensions, PendingSubscriptionSink, SubscriptionSink};
 use jsonrpsee_core::{RpcResult, SubscriptionResult, async_trait};

@@ -3,7 +3,7 @@
 use super::call::call;
 use super::cursor::Cursor;
 use super::{Parts, ProjectionInput, room};
-use crate::context::tokens::tokens;
+use crate::tokens::tokens;
 use crate::tool::outcome::{Entries, Entry, EntryKind};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use super::call::{call, short_version};
 use super::lines::Lines;
 use super::{Parts, ProjectionInput, room};
-use crate::context::tokens::prefix_within;
+use crate::tokens::prefix_within;
 use crate::tool::outcome::FileRead;
 use serde_json::json;
 

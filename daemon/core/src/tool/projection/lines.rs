@@ -3,7 +3,7 @@
 
 use super::LINE_CHARS;
 use super::call::{call, short_version};
-use crate::context::tokens::tokens;
+use crate::tokens::tokens;
 use crate::tool::outcome::LongLine;
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use super::call::call;
 use super::cursor::Cursor;
 use super::entries::{counted, one_line};
 use super::{Parts, ProjectionInput, room};
-use crate::context::tokens::tokens;
+use crate::tokens::tokens;
 use crate::tool::outcome::{FileMatches, MatchLine, MatchMode, Matches};
 use serde_json::{Value, json};
 

@@ -26,8 +26,8 @@ mod text;
 mod tests;
 
 use super::outcome::{Body, Outcome, Status};
-use crate::context::tokens::tokens;
 use crate::id::{CallId, EvidenceId};
+use crate::tokens::tokens;
 
 /// Longer lines are shown cut, in characters.
 pub const LINE_CHARS: usize = 2_000;

@@ -3,7 +3,7 @@
 use super::entries::counted;
 use super::lines::Lines;
 use super::{GENERAL_LINES, LINE_CHARS, Parts, ProjectionInput, room};
-use crate::context::tokens::tokens;
+use crate::tokens::tokens;
 use crate::tool::outcome::{LongLine, Todo, TodoStatus};
 
 /// A text as the tool gave it; over the general limit its head and tail, when the whole of it is saved as a file.
