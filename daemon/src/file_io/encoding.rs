@@ -27,6 +27,7 @@ impl Decoder {
     }
 
     /// UTF-8 with some invalid bytes.
+    #[must_use]
     pub fn damaged_utf8(self) -> Self {
         Self { lossy: true, ..self }
     }
@@ -71,8 +72,8 @@ impl Decoder {
             Unit::Byte if self.encoding == encoding_rs::UTF_8 => utf8_bytes_of_chars(bytes, chars),
             Unit::Byte if self.encoding.is_single_byte() => chars.min(bytes.len()),
             Unit::Byte => self.measured(bytes, chars),
-            Unit::LittleEndian => utf16_bytes_of_chars(bytes, chars, |pair| u16::from_le_bytes(pair)),
-            Unit::BigEndian => utf16_bytes_of_chars(bytes, chars, |pair| u16::from_be_bytes(pair)),
+            Unit::LittleEndian => utf16_bytes_of_chars(bytes, chars, u16::from_le_bytes),
+            Unit::BigEndian => utf16_bytes_of_chars(bytes, chars, u16::from_be_bytes),
         }
     }
 

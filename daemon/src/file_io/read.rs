@@ -354,15 +354,12 @@ impl Reader<'_> {
         splitter.feed(&bytes, &mut take);
         splitter.end(take);
         let total = scan.eols.lines();
-        let mut no = (total + 1).saturating_sub(found.len() as u64);
+        let first_no = (total + 1).saturating_sub(found.len() as u64);
         let mut taken = Taken::new(scan.decoder);
         let mut first_line = total + 1;
-        for (at, (start, end, bytes)) in found.iter().enumerate() {
-            if at > 0 && no >= from {
-                first_line = first_line.min(no);
-                taken.push(Line { no, start: *start, end: *end, bytes });
-            }
-            no += 1;
+        for (no, (start, end, bytes)) in (first_no..).zip(&found).skip(1).filter(|(no, _)| *no >= from) {
+            first_line = first_line.min(no);
+            taken.push(Line { no, start: *start, end: *end, bytes });
         }
         let (lines, long_lines, lossy) = self.measure(taken)?;
         Ok((Tail { first_line, lines }, long_lines, lossy))
