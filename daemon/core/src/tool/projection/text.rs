@@ -23,8 +23,8 @@ pub(super) fn command(input: &ProjectionInput<'_>, run: &CommandRun) -> Parts {
     let output = &run.output;
     let mut whole = output.head.clone();
     if output.omitted > 0 {
-        let gap = counted(output.omitted, "byte", "bytes");
-        whole = format!("{whole}\n[{gap} not kept here]\n{}", output.tail);
+        whole.push_str(&format!("\n[{} not kept here]\n", counted(output.omitted, "byte", "bytes")));
+        whole.push_str(&output.tail);
     }
     let log = run.log.as_deref().filter(|_| output.omitted == 0);
     let mut parts = bounded(input, &whole, log);
