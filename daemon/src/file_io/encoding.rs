@@ -77,6 +77,19 @@ impl Decoder {
         }
     }
 
+    /// How many of `bytes`, which begin a character, hold whole characters; all when no cut near their end does.
+    pub fn whole_chars(self, bytes: &[u8]) -> usize {
+        let less = if self.encoding == encoding_rs::UTF_8 {
+            let last = bytes.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
+            // Among invalid bytes only an unfinished character is left to the next piece.
+            let unfinished = std::str::from_utf8(last).is_err_and(|error| error.error_len().is_none());
+            Some(if unfinished { last.len() } else { 0 })
+        } else {
+            (0..4).find(|less| !self.decode(bytes.get(..bytes.len().saturating_sub(*less)).unwrap_or_default()).1)
+        };
+        less.map(|less| bytes.len().saturating_sub(less)).filter(|len| *len > 0).unwrap_or(bytes.len())
+    }
+
     /// Counts characters over pieces, whatever the cuts between them.
     pub fn counter(self) -> CharCount {
         CharCount { decoder: self.encoding.new_decoder_without_bom_handling(), chars: 0 }
