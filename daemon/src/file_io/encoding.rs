@@ -27,6 +27,7 @@ impl Decoder {
     }
 
     /// UTF-8 with some invalid bytes.
+    #[must_use]
     pub fn damaged_utf8(self) -> Self {
         Self { lossy: true, ..self }
     }
@@ -71,9 +72,22 @@ impl Decoder {
             Unit::Byte if self.encoding == encoding_rs::UTF_8 => utf8_bytes_of_chars(bytes, chars),
             Unit::Byte if self.encoding.is_single_byte() => chars.min(bytes.len()),
             Unit::Byte => self.measured(bytes, chars),
-            Unit::LittleEndian => utf16_bytes_of_chars(bytes, chars, |pair| u16::from_le_bytes(pair)),
-            Unit::BigEndian => utf16_bytes_of_chars(bytes, chars, |pair| u16::from_be_bytes(pair)),
+            Unit::LittleEndian => utf16_bytes_of_chars(bytes, chars, u16::from_le_bytes),
+            Unit::BigEndian => utf16_bytes_of_chars(bytes, chars, u16::from_be_bytes),
         }
+    }
+
+    /// How many of `bytes`, which begin a character, hold whole characters; all when no cut near their end does.
+    pub fn whole_chars(self, bytes: &[u8]) -> usize {
+        let less = if self.encoding == encoding_rs::UTF_8 {
+            let last = bytes.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
+            // Among invalid bytes only an unfinished character is left to the next piece.
+            let unfinished = std::str::from_utf8(last).is_err_and(|error| error.error_len().is_none());
+            Some(if unfinished { last.len() } else { 0 })
+        } else {
+            (0..4).find(|less| !self.decode(bytes.get(..bytes.len().saturating_sub(*less)).unwrap_or_default()).1)
+        };
+        less.map(|less| bytes.len().saturating_sub(less)).filter(|len| *len > 0).unwrap_or(bytes.len())
     }
 
     /// Counts characters over pieces, whatever the cuts between them.

@@ -354,15 +354,12 @@ impl Reader<'_> {
         splitter.feed(&bytes, &mut take);
         splitter.end(take);
         let total = scan.eols.lines();
-        let mut no = (total + 1).saturating_sub(found.len() as u64);
+        let first_no = (total + 1).saturating_sub(found.len() as u64);
         let mut taken = Taken::new(scan.decoder);
         let mut first_line = total + 1;
-        for (at, (start, end, bytes)) in found.iter().enumerate() {
-            if at > 0 && no >= from {
-                first_line = first_line.min(no);
-                taken.push(Line { no, start: *start, end: *end, bytes });
-            }
-            no += 1;
+        for (no, (start, end, bytes)) in (first_no..).zip(&found).skip(1).filter(|(no, _)| *no >= from) {
+            first_line = first_line.min(no);
+            taken.push(Line { no, start: *start, end: *end, bytes });
         }
         let (lines, long_lines, lossy) = self.measure(taken)?;
         Ok((Tail { first_line, lines }, long_lines, lossy))
@@ -380,14 +377,7 @@ impl Reader<'_> {
         let most = if plain { BYTE_PAGE } else { OTHER_BYTE_PAGE };
         let end = asked.min(start + most).max((start + CHAR).min(scan.bytes));
         let bytes = self.source.bytes(start, (end - start) as usize)?;
-        let mut cut = bytes.len();
-        if end < scan.bytes {
-            let whole = |len: usize| bytes.get(..len).is_some_and(|bytes| !decoder.decode(bytes).1);
-            cut = (0..CHAR as usize)
-                .map(|less| bytes.len().saturating_sub(less))
-                .find(|len| *len > 0 && whole(*len))
-                .unwrap_or(cut);
-        }
+        let cut = if end < scan.bytes { decoder.whole_chars(&bytes) } else { bytes.len() };
         let (text, lossy) = decoder.decode(bytes.get(..cut).unwrap_or(&bytes));
         let end = start + cut as u64;
         let mut before = Splitter::new(decoder.unit(), scan.eols.terminator(), bom, 0);
@@ -411,12 +401,17 @@ impl Reader<'_> {
     /// The start of the character that the byte at `at` belongs to, where the encoding tells.
     fn boundary(&self, decoder: Decoder, at: u64, bom: u64) -> Result<u64, ReadError> {
         let from = at.saturating_sub(3).max(bom);
-        let bytes = self.source.bytes(from, (at - from) as usize + 2)?;
         let offset = (at - from) as usize;
         Ok(match decoder.unit() {
             Unit::Byte if decoder.name().starts_with("utf-8") => {
-                let back = (0..=offset).find(|back| bytes.get(offset - back).is_none_or(|b| b & 0xC0 != 0x80));
-                at - back.unwrap_or(0) as u64
+                let bytes = self.source.bytes(from, offset + 3)?;
+                // Invalid bytes belong to no character: only a valid one that reaches over the place counts.
+                let begun = |back: &usize| {
+                    let rest = bytes.get(offset - back..).unwrap_or_default();
+                    let first = rest.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
+                    first.is_some_and(|c| c.len_utf8() > *back)
+                };
+                at - (1..=offset).find(begun).unwrap_or(0) as u64
             }
             Unit::Byte => at,
             Unit::LittleEndian | Unit::BigEndian => at - (at - bom) % 2,

@@ -147,7 +147,7 @@ impl Walk {
 
     /// Names in the base that no ignore file leaves out; none when nothing is ignored there.
     pub fn kept_names(&self) -> Option<HashSet<OsString>> {
-        if self.include_ignored || self.root == self.base && self.base.file_name().is_none() {
+        if self.include_ignored {
             return None;
         }
         let depth = self.base.strip_prefix(&self.root).map_or(0, |inside| inside.components().count());

@@ -31,7 +31,7 @@ struct Args {
 /// A pattern, taken apart.
 #[derive(Debug)]
 struct Pattern {
-    /// The folder that it begins with, when it is absolute and no other folder is given.
+    /// The folder that it begins with, when it is absolute; then no other folder counts.
     absolute: Option<String>,
     /// Folders that it names without wildcards, below the base.
     prefix: PathBuf,
@@ -85,7 +85,7 @@ fn literal_folders(pattern: &str) -> usize {
 
 impl Args {
     fn base<'a>(&'a self, pattern: &'a Pattern) -> &'a str {
-        self.target_directory.as_deref().or(pattern.absolute.as_deref()).unwrap_or(".")
+        pattern.absolute.as_deref().or(self.target_directory.as_deref()).unwrap_or(".")
     }
 }
 

@@ -103,7 +103,7 @@ async fn an_unreadable_folder_is_a_note_and_hides_nothing_else() {
     place.write("readable/notes.txt", "the answer is 42\n");
     let locked = place.w.join("locked");
     std::fs::create_dir(&locked).unwrap();
-    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o000)).unwrap();
     for (pattern, total) in [("answer", 1), ("absent", 0)] {
         let found = grep(&place, json!({ "pattern": pattern })).await;
         assert_eq!(
@@ -146,7 +146,7 @@ async fn ignored_files_are_searched_when_named_and_else_said() {
 #[tokio::test]
 async fn very_many_matches_are_counted_and_bounded() {
     let place = Place::new();
-    place.write("big.txt", (0..100_000).map(|no| format!("hit {no}\n")).collect::<String>());
+    place.write("big.txt", (0..100_000).map(|no| format!("hit {no}\n")).collect::<Vec<_>>().concat());
     let began = Instant::now();
     let found = grep(&place, json!({"pattern": "hit"})).await;
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
@@ -173,7 +173,7 @@ async fn kept_lines_are_the_first_in_the_order_of_paths() {
 async fn context_lines_come_once_each() {
     let place = Place::new();
     let lines = (1..=20).map(|no| if no == 5 || no == 8 { "hit\n".to_owned() } else { format!("line {no}\n") });
-    place.write("f", lines.collect::<String>());
+    place.write("f", lines.collect::<Vec<_>>().concat());
     let found = grep(&place, json!({"pattern": "hit", "context_lines": 2})).await;
     let marked: Vec<(u64, bool)> = found.files[0].lines.iter().map(|line| (line.line, line.is_match)).collect();
     let expected: Vec<(u64, bool)> = (3..=10).map(|no| (no, no == 5 || no == 8)).collect();
@@ -244,7 +244,7 @@ async fn modes_filters_and_odd_names_work() {
     assert_eq!(paths(json!({"pattern": "needle", "type": "rust"})).await, ["a.rs"]);
     assert_eq!(paths(json!({"pattern": "needle", "path": "a.rs", "glob": "*.rs"})).await, ["a.rs"]);
     let problem = place.problem(&Grep, json!({"pattern": "x", "type": "rusty"})).await;
-    assert_eq!(problem, "`type`: \"rusty\" is unknown. Use `glob` instead, such as \"*.rusty\".");
+    assert_eq!(problem, "`type`: \"rusty\" is unknown. Near: rust. Use `glob` instead, such as \"*.rusty\".");
 }
 
 #[tokio::test]

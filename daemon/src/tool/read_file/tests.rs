@@ -85,7 +85,7 @@ async fn special_files_end_at_once_and_are_named() {
 #[tokio::test]
 async fn ranges_are_exact() {
     let place = Place::new();
-    place.write("f", (1..=50).map(|no| format!("line {no}\n")).collect::<String>());
+    place.write("f", (1..=50).map(|no| format!("line {no}\n")).collect::<Vec<_>>().concat());
     let file = read(&place, json!({"target_file": "f", "offset": 10, "limit": 2})).await;
     assert_eq!((file.first_line, file.total_lines, file.asked_range), (10, 50, true));
     assert_eq!(file.lines, ["line 10", "line 11"]);
@@ -101,7 +101,8 @@ async fn ranges_are_exact() {
 async fn encodings_are_told_and_text_is_right() {
     let place = Place::new();
     let utf16 = |order: fn(u16) -> [u8; 2], text: &str| text.encode_utf16().flat_map(order).collect::<Vec<u8>>();
-    let cases: [(&str, Vec<u8>, &str, &str, bool, &[&str]); 8] = [
+    type Case = (&'static str, Vec<u8>, &'static str, &'static str, bool, &'static [&'static str]);
+    let cases: [Case; 8] = [
         ("bom", b"\xEF\xBB\xBFa\r\nb\r\n".to_vec(), "utf-8-bom", "crlf", false, &["a", "b"]),
         (
             "16le",
@@ -201,7 +202,7 @@ async fn an_unreadable_file_is_said_to_be_so() {
     }
     let place = Place::new();
     let path = place.write("locked", "x");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
     assert_eq!(place.problem(&ReadFile, json!({"target_file": "locked"})).await, "`locked` permission denied.");
 }
 
@@ -251,7 +252,7 @@ async fn follow(place: &Place, name: &str) -> Vec<(u64, String)> {
 async fn a_large_file_is_followed_to_its_end_in_parts() {
     let place = Place::new();
     let lines: Vec<String> = (1..=60_000).map(|no| format!("this is line number {no}")).collect();
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect::<Vec<_>>().concat();
     assert!(text.len() > 1024 * 1024);
     place.write("big.txt", &text);
     let file = read(&place, json!({"target_file": "big.txt"})).await;
@@ -264,7 +265,7 @@ async fn a_large_file_is_followed_to_its_end_in_parts() {
     let middle = read(&place, json!({"target_file": "big.txt", "offset": 30_000, "limit": 2})).await;
     assert_eq!(middle.lines, ["this is line number 30000", "this is line number 30001"]);
     // Without its last lines, which no projection cuts, the whole is found again line by line.
-    place.write("some.txt", lines[..3_000].iter().map(|line| format!("{line}\n")).collect::<String>());
+    place.write("some.txt", lines[..3_000].iter().map(|line| format!("{line}\n")).collect::<Vec<_>>().concat());
     let expected: Vec<(u64, String)> = (1..).zip(lines[..3_000].iter().cloned()).collect();
     assert_eq!(follow(&place, "some.txt").await, expected);
 }
@@ -273,7 +274,7 @@ async fn a_large_file_is_followed_to_its_end_in_parts() {
 async fn a_very_long_line_is_read_to_its_end_by_bytes() {
     let place = Place::new();
     // More than a megabyte, so that the line is never held whole; characters of several bytes.
-    let line: String = (0..200_000).map(|no| format!("{no:x}\u{4f60}")).collect();
+    let line: String = (0..200_000).map(|no| format!("{no:x}\u{4f60}")).collect::<Vec<_>>().concat();
     place.write("min.js", &line);
     let first = read(&place, json!({"target_file": "min.js"})).await;
     assert_eq!(first.long_lines.len(), 1);
@@ -281,7 +282,7 @@ async fn a_very_long_line_is_read_to_its_end_by_bytes() {
     assert_eq!(first.long_lines[0].end, line.len() as u64);
     assert!(first.tail.is_none_or(|tail| tail.lines.is_empty()));
     let pieces = follow(&place, "min.js").await;
-    let text: String = pieces.into_iter().map(|(_, piece)| piece).collect();
+    let text: String = pieces.into_iter().map(|(_, piece)| piece).collect::<Vec<_>>().concat();
     assert!(text == line, "{} of {}", text.len(), line.len());
 }
 
@@ -301,7 +302,7 @@ async fn long_lines_in_other_encodings_are_read_to_their_end() {
         ("latin.txt", line.replace('\u{20ac}', "E")),
         ("sjis.txt", "\u{65e5}\u{672c}\u{8a9e}\u{306e}\u{6587}\u{5b57}".repeat(500)),
     ] {
-        let text: String = follow(&place, name).await.into_iter().map(|(_, piece)| piece).collect();
+        let text: String = follow(&place, name).await.into_iter().map(|(_, piece)| piece).collect::<Vec<_>>().concat();
         assert!(text == expected, "{name}: {} of {} bytes", text.len(), expected.len());
     }
 }

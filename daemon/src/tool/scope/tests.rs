@@ -111,7 +111,8 @@ fn an_absent_path_gets_the_nearest_names() {
     place.write("src/zebra.rs", "x");
     std::fs::write(place.o.join("secret.txt"), "x").unwrap();
     let error = |text: &str| resolve_existing(&place.env, text).unwrap_err();
-    assert_eq!(error("src/mian.rs"), "`src/mian.rs` does not exist. Nearest: src/mail.rs, src/main.rs.");
+    assert_eq!(error("src/mian.rs"), "`src/mian.rs` does not exist. Nearest: src/main.rs.");
+    assert_eq!(error("src/maim.rs"), "`src/maim.rs` does not exist. Nearest: src/mail.rs, src/main.rs.");
     assert_eq!(error("scr/main.rs"), "`scr/main.rs` does not exist. Nearest: src.");
     assert_eq!(error("src/main.py"), "`src/main.py` does not exist. Nearest: src/main.rs.");
     assert_eq!(error("quite/other"), "`quite/other` does not exist.");

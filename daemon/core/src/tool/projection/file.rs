@@ -6,6 +6,7 @@ use super::{Parts, ProjectionInput, room};
 use crate::tokens::prefix_within;
 use crate::tool::outcome::FileRead;
 use serde_json::json;
+use std::fmt::Write as _;
 
 /// Files that instruct the model: the general limit only, since a gap in them would be a rule unread.
 const WHOLE: &[&str] = &["AGENTS.md", "CLAUDE.md", "SKILL.md"];
@@ -101,7 +102,8 @@ fn by_bytes(input: &ProjectionInput<'_>, file: &FileRead, start: u64, end: u64) 
                 ("expected_version", json!(short_version(&file.version))),
             ],
         );
-        body.push_str(&format!("\n[bytes {shown_end}-{until} ({} bytes) not shown: {rest}]", until - shown_end));
+        // Writing to a String cannot fail.
+        let _ = write!(body, "\n[bytes {shown_end}-{until} ({} bytes) not shown: {rest}]", until - shown_end);
     }
     Parts {
         facts: vec![file.path.clone(), format!("bytes {start}-{shown_end} of {}", file.total_bytes)],

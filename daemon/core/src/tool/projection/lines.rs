@@ -6,6 +6,7 @@ use super::call::{call, short_version};
 use crate::tokens::tokens;
 use crate::tool::outcome::LongLine;
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 
 /// Of a room that does not hold everything, the head gets this share, in percent: beginnings tell more than ends.
 const HEAD_SHARE: u64 = 60;
@@ -110,7 +111,8 @@ impl Lines<'_> {
                 ("expected_version", self.version()),
             ],
         );
-        out.push_str(&format!(" [line {no} cut at {LINE_CHARS} of {} characters: {rest}]", long.chars));
+        // Writing to a String cannot fail.
+        let _ = write!(out, " [line {no} cut at {LINE_CHARS} of {} characters: {rest}]", long.chars);
         Rendered { no, text: out, cut: true }
     }
 

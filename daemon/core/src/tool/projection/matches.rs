@@ -10,6 +10,7 @@ use super::{Parts, ProjectionInput, room};
 use crate::tokens::tokens;
 use crate::tool::outcome::{FileMatches, MatchLine, MatchMode, Matches};
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 
 pub(super) fn matches(input: &ProjectionInput<'_>, found: &Matches) -> Result<Parts, String> {
     let total: u64 = found.files.iter().map(|file| weight(found.mode, file)).sum();
@@ -133,7 +134,8 @@ fn row(file: &FileMatches, line: &MatchLine) -> String {
     if let Some(len) = line.cut {
         let whole =
             call("read_file", &[("target_file", json!(file.path)), ("offset", json!(line.line)), ("limit", json!(1))]);
-        out.push_str(&format!(" [cut from {len} bytes: {whole}]"));
+        // Writing to a String cannot fail.
+        let _ = write!(out, " [cut from {len} bytes: {whole}]");
     }
     out
 }

@@ -55,7 +55,7 @@ fn read(lines: &[String], args: &Value) -> FileRead {
         ..FileRead::default()
     };
     if let Some(start) = number("byte_offset") {
-        let whole: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let whole: String = lines.iter().map(|line| format!("{line}\n")).collect::<Vec<_>>().concat();
         let end = start + number("byte_limit").unwrap();
         let text = whole[start as usize..end as usize].to_owned();
         return FileRead { lines: vec![text], asked_range: true, bytes: Some((start, end)), ..common };
@@ -340,7 +340,7 @@ proptest! {
         asked in 0_u64..9_000,
     ) {
         let budget = Budget { tokens: general, asked_tokens: asked, general_tokens: 8_000 };
-        let whole: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let whole: String = lines.iter().map(|line| format!("{line}\n")).collect::<Vec<_>>().concat();
         // What was shown, by its place in the file's bytes.
         let mut shown: BTreeMap<u64, String> = BTreeMap::new();
         let mut starts = vec![0_u64];
