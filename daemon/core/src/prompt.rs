@@ -16,7 +16,7 @@ pub struct Text {
     /// Its path below `prompts/`.
     pub path: &'static str,
     /// Its content, without the last line feed.
-    text: &'static str,
+    content: &'static str,
     /// The placeholders that it has, each at least once.
     pub placeholders: &'static [&'static str],
 }
@@ -24,7 +24,7 @@ pub struct Text {
 impl Text {
     /// Its content with the placeholders still in it, without the last line feed.
     pub fn raw(&self) -> &'static str {
-        self.text.strip_suffix('\n').unwrap_or(self.text)
+        self.content.strip_suffix('\n').unwrap_or(self.content)
     }
 }
 
@@ -34,7 +34,7 @@ macro_rules! texts {
             $(#[$doc])*
             pub static $name: Text = Text {
                 path: $path,
-                text: include_str!(concat!("../prompts/", $path)),
+                content: include_str!(concat!("../prompts/", $path)),
                 placeholders: &[$($placeholder),*],
             };
         )*
@@ -88,7 +88,8 @@ pub fn render(text: &Text, values: &[(&str, &str)]) -> String {
         text.path,
         text.placeholders
     );
-    let mut out = String::with_capacity(text.text.len() + values.iter().map(|(_, value)| value.len()).sum::<usize>());
+    let mut out =
+        String::with_capacity(text.content.len() + values.iter().map(|(_, value)| value.len()).sum::<usize>());
     for piece in pieces(text.raw()) {
         match piece {
             Piece::Literal(literal) => out.push_str(literal),

@@ -206,6 +206,6 @@ mod tests {
         let before = Instant::now();
         let result = slow.run(&["-c", "alias.hang=!sleep 600", "hang"]);
         assert!(matches!(result, Err(GitError::TimedOut(_))), "{result:?}");
-        assert!(before.elapsed() < Duration::from_secs(60));
+        assert!(before.elapsed() < Duration::from_mins(1));
     }
 }

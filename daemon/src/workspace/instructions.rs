@@ -77,7 +77,7 @@ mod tests {
     }
 
     fn texts(folders: &Folders) -> Vec<String> {
-        read(&folders.config, &[folders.root.clone()]).into_iter().map(|source| source.text).collect()
+        read(&folders.config, std::slice::from_ref(&folders.root)).into_iter().map(|source| source.text).collect()
     }
 
     #[test]

@@ -172,17 +172,13 @@ impl Workspace {
             }
             Ok(instructions::read(&config_dir, &roots))
         });
-        match timeout(FILES_WAIT, read).await {
-            Ok(Ok(read)) => {
-                let read = read?;
-                lock(&self.0.instructions).clone_from(&read);
-                Ok(read)
-            }
-            Ok(Err(_)) | Err(_) => {
-                tracing::warn!("instruction files could not be read in time, the last known ones are used");
-                Ok(lock(&self.0.instructions).clone())
-            }
+        if let Ok(Ok(read)) = timeout(FILES_WAIT, read).await {
+            let read = read?;
+            lock(&self.0.instructions).clone_from(&read);
+            return Ok(read);
         }
+        tracing::warn!("instruction files could not be read in time, the last known ones are used");
+        Ok(lock(&self.0.instructions).clone())
     }
 }
 

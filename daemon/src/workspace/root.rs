@@ -1,6 +1,6 @@
 //! One root: its repository and its files, brought up to date together on a thread that may block.
 
-use super::git::native::{Moved, Native, Watched};
+use super::git::native::{Moved, Watched};
 use super::git::{Shape, command, discover, status};
 use super::layout;
 use super::tree::rules::Rules;
@@ -62,6 +62,7 @@ impl Root {
     }
 
     /// The same root with nothing read.
+    #[must_use]
     pub fn anew(&self) -> Self {
         Self::new(self.number, self.path.clone())
     }
@@ -128,16 +129,13 @@ impl Root {
     }
 
     fn scan(&mut self, stop: &AtomicBool) -> std::io::Result<Changes> {
-        let before;
-        let native: Option<&Native> = match &mut self.shape {
-            Shape::Native(native) => {
-                before = native.index_before.take();
-                Some(native)
-            }
-            _ => {
-                before = None;
-                None
-            }
+        let before = match &mut self.shape {
+            Shape::Native(native) => native.index_before.take(),
+            _ => None,
+        };
+        let native = match &self.shape {
+            Shape::Native(native) => Some(native),
+            _ => None,
         };
         let settings = native.map(|native| native.settings).unwrap_or_default();
         let scan = Scan {

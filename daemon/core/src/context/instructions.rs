@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_long_file_is_cut_by_lines_with_the_call_for_the_rest() {
-        let long: String = (1..=100).map(|n| format!("rule number {n}\n")).collect();
+        let long: String = (1..=100).map(|n| format!("rule number {n}")).collect::<Vec<_>>().join("\n");
         let text = render(&[source("/w/AGENTS.md", &long), source("/v/AGENTS.md", "x\n")], 20).unwrap();
         assert!(
             text.contains(

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// After this time a call is given up; the turn does not wait for it.
-const TIMEOUT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Filters that a repository may name.
 const FILTERS_MAX: usize = 100;

@@ -4,7 +4,7 @@ use super::facts::{Facts, Head};
 use super::index::Index;
 use super::submodule::Submodules;
 use crate::workspace::tree::Tree;
-use crate::workspace::tree::dir::Verdict;
+use crate::workspace::tree::compare::Verdict;
 use crate::workspace::tree::rules::Rules;
 use crate::workspace::tree::stat::{Stat, look, now};
 use git2::{AttrCheckFlags, Delta, DiffFindOptions, DiffOptions, Oid, Repository, StatusOptions, StatusShow};
@@ -61,7 +61,15 @@ pub struct Native {
     pub head: Option<Head>,
     /// Differences between HEAD's tree and the index, sorted by path.
     pub staged: Vec<GitChange>,
-    staged_of: Option<Option<Oid>>,
+    staged_of: Compared,
+}
+
+/// What the index was last compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Compared {
+    Never,
+    /// A commit, or none.
+    With(Option<Oid>),
 }
 
 /// What a refresh means for the tree.
@@ -95,7 +103,7 @@ impl Native {
             attributes: false,
             head: None,
             staged: Vec::new(),
-            staged_of: None,
+            staged_of: Compared::Never,
         }
     }
 
@@ -104,12 +112,12 @@ impl Native {
         let mut moved = Moved::default();
         let head = self.facts.head(&self.repository)?;
         // Both together: the comparison with HEAD needs the form of the index that is not kept.
-        if self.index_stamp.moved() || self.staged_of != Some(head.commit) {
+        if self.index_stamp.moved() || self.staged_of != Compared::With(head.commit) {
             let before = std::mem::take(&mut self.index);
             let raw = self.read_index()?;
             self.index_before = Some(before);
             self.staged = self.compare_staged(head.commit, &raw)?;
-            self.staged_of = Some(head.commit);
+            self.staged_of = Compared::With(head.commit);
         }
         self.head = Some(head);
         // Not `any`, which would leave the later ones unlooked at.
@@ -141,7 +149,7 @@ impl Native {
         };
         self.attributes = index.entries.iter().any(|entry| entry.name() == b".gitattributes");
         self.index = index;
-        self.staged_of = None;
+        self.staged_of = Compared::Never;
         Ok(raw)
     }
 

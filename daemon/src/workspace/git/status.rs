@@ -3,7 +3,8 @@
 use super::facts::operation;
 use super::index::{EntryKind, Index};
 use super::native::Native;
-use crate::workspace::tree::dir::{Dir, Verdict};
+use crate::workspace::tree::compare::Verdict;
+use crate::workspace::tree::dir::Dir;
 use crate::workspace::tree::{Changes, Tree, join};
 use plimsoll_core::path::escape;
 use plimsoll_core::workspace::{GitChange, GitStatus};

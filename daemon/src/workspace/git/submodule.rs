@@ -47,9 +47,9 @@ impl Submodules {
             files.push(Watched::new(dir.join(".git")));
         }
         // Looked at before the answer, so that what changes meanwhile is seen at the next look.
-        files.iter_mut().for_each(|file| {
+        for file in &mut files {
             file.moved();
-        });
+        }
         let code = ask(repository, &dir, path, oid);
         self.known.insert(path.into(), Known { oid, files, code });
         code

@@ -30,7 +30,7 @@ async fn an_environment_has_everything() {
     let editor = EditorState { files: vec![EditorFile { path: "src/main.rs".to_owned(), ..EditorFile::default() }] };
     let environment = workspace.collect(&facts(&folder), editor.clone()).await.unwrap();
     let root = repo.path.to_str().unwrap().to_owned();
-    assert_eq!(environment.user_info.roots, [root.clone()]);
+    assert_eq!(environment.user_info.roots, std::slice::from_ref(&root));
     assert_eq!(environment.user_info.language.as_deref(), Some("de"));
     assert_eq!(environment.user_info.shell, "bash");
     let dir = |name: &str, file: &str| LayoutDir {

@@ -4,7 +4,6 @@ mod agreement;
 mod collect;
 mod hostile;
 mod shapes;
-mod speed;
 
 use super::root::Root;
 use plimsoll_core::workspace::{GitBlock, GitChange, GitStatus};

@@ -1,11 +1,12 @@
 //! One folder of the tree: its listing, kept as long as its own time stamp stays, and its files' metadata, looked at
 //! anew in every scan.
 
+use super::compare::{Verdict, judge};
 use super::content::{BlobId, HASH_MAX, blob_id};
 use super::rules::Rules;
 use super::stat::Stat;
 use super::{Scan, join};
-use crate::workspace::git::index::{Entry, EntryKind, Index};
+use crate::workspace::git::index::{Entry, Index};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Dir as ReadDir, FileType, Mode, OFlags, openat, statat};
 use std::sync::atomic::Ordering;
@@ -25,23 +26,6 @@ const CONTENT_MODE: u32 = 0o170_100;
 
 /// Marks a file that is not in the index.
 const UNTRACKED: u32 = u32::MAX;
-
-/// How a file compares to its entry in the index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Not compared yet, or not tracked.
-    Unset,
-    /// Equal.
-    Clean,
-    /// Other content or permission.
-    Modified,
-    /// A link became a file, or the like.
-    TypeChanged,
-    /// Announced to the index, content not staged.
-    Added,
-    /// The bytes differ, but filters may make them equal; `same` is what metadata said.
-    AskGit { same: bool },
-}
 
 /// A file, link, or other thing that is no folder.
 #[derive(Debug)]
@@ -384,55 +368,6 @@ impl FileSlot {
     }
 }
 
-/// Compares a file to its entry as git does: metadata first, content where that proves nothing.
-fn judge(
-    scan: &Scan<'_>,
-    index: &Index,
-    entry: &Entry,
-    path: &[u8],
-    stat: &Stat,
-    content: &mut Option<BlobId>,
-) -> Verdict {
-    match entry.kind {
-        EntryKind::Conflict | EntryKind::AssumeValid => return Verdict::Clean,
-        EntryKind::SkipWorktree if !scan.sparse => return Verdict::Clean,
-        EntryKind::SkipWorktree | EntryKind::IntentToAdd | EntryKind::Plain => {}
-    }
-    let same_type =
-        if entry.is_symlink() { stat.is_symlink() || !scan.symlinks && stat.is_file() } else { stat.is_file() };
-    if !same_type || entry.is_submodule() {
-        return Verdict::TypeChanged;
-    }
-    if entry.kind == EntryKind::IntentToAdd {
-        return Verdict::Added;
-    }
-    if scan.file_mode && !entry.is_symlink() && (entry.mode & 0o100 != 0) != stat.is_executable() {
-        return Verdict::Modified;
-    }
-    let same = entry.matches(stat);
-    // What was written in the same tick as the index itself may have been written again unnoticed.
-    if same
-        && entry.mtime < index.written
-        && (entry.mtime % 1_000_000_000 != 0 || index.written - entry.mtime > 1_000_000_000)
-    {
-        return Verdict::Clean;
-    }
-    let filtered = scan.filters && !entry.is_symlink();
-    if !filtered && entry.size != 0 && entry.size != stat.size as u32 {
-        return Verdict::Modified;
-    }
-    if content.is_none() {
-        *content = blob_id(&scan.base, path, stat);
-    }
-    if *content == Some(entry.oid) {
-        Verdict::Clean
-    } else if filtered {
-        Verdict::AskGit { same }
-    } else {
-        Verdict::Modified
-    }
-}
-
 fn open_dir(base: &OwnedFd, path: &[u8]) -> Option<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(base.as_fd(), path, flags, Mode::empty()).ok()
@@ -451,7 +386,7 @@ fn list(base: &OwnedFd, fd: &OwnedFd, path: &[u8]) -> Vec<(Box<[u8]>, FileType)>
         }
         let mut kind = entry.file_type();
         if kind == FileType::Unknown {
-            let look = statat(base.as_fd(), &join(path, name), AtFlags::SYMLINK_NOFOLLOW);
+            let look = statat(base.as_fd(), join(path, name), AtFlags::SYMLINK_NOFOLLOW);
             kind = look.map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode));
         }
         listing.push((name.into(), kind));
@@ -465,7 +400,7 @@ fn is_repository(scan: &Scan<'_>, path: &[u8]) -> bool {
     match statat(scan.base.as_fd(), &dot_git, AtFlags::SYMLINK_NOFOLLOW).map(Stat::from) {
         Ok(stat) if stat.is_file() => true,
         Ok(stat) if stat.is_dir() => {
-            statat(scan.base.as_fd(), &join(&dot_git, b"HEAD"), AtFlags::SYMLINK_NOFOLLOW).is_ok()
+            statat(scan.base.as_fd(), join(&dot_git, b"HEAD"), AtFlags::SYMLINK_NOFOLLOW).is_ok()
         }
         _ => false,
     }

@@ -4,13 +4,15 @@
 //! moved, and reads a file only when metadata proves nothing. Not here: what the repository thinks, which is
 //! [`git`](super::git). Called by [`refresh`](super::refresh) on a thread that may block.
 
+pub mod compare;
 pub mod content;
 pub mod dir;
 pub mod rules;
 pub mod stat;
 
 use super::git::index::Index;
-use dir::{CHANGES_MAX, Dir, FileSlot, Found, Verdict};
+use compare::Verdict;
+use dir::{CHANGES_MAX, Dir, FileSlot, Found};
 use rules::Rules;
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, open};
