@@ -51,9 +51,14 @@ impl InFlight {
         let id = params
             .and_then(|params| serde_json::from_str::<Params<'_>>(params.get()).ok())
             .and_then(|params| RequestId::parse(params.id));
-        if let Some(id) = id
-            && let Some(call) = self.calls.lock().unwrap_or_else(PoisonError::into_inner).get(&id.key())
-        {
+        if let Some(id) = id {
+            self.cancel_id(&id);
+        }
+    }
+
+    /// Cancels the call with this id; one that is answered already is no error.
+    pub fn cancel_id(&self, id: &RequestId) {
+        if let Some(call) = self.calls.lock().unwrap_or_else(PoisonError::into_inner).get(&id.key()) {
             call.cancel();
         }
     }

@@ -2,6 +2,7 @@
 //! give. One reader (this future), one writer task, and a set of calls that ends with the connection. A turn does not:
 //! it belongs to its session.
 
+use super::calls::Calls;
 use super::cancel::{self, InFlight};
 use super::dispatch::{Dispatch, Reply};
 use super::error::WireError;
@@ -15,11 +16,9 @@ use jsonrpsee_core::server::{Extensions, Methods};
 use plimsoll_protocol::error::ErrorKind;
 use serde_json::value::RawValue;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::task::Poll;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 /// Calls that run at a time; a peer that sends more is not read until one is answered.
@@ -95,7 +94,7 @@ where
         outbox,
         in_flight: InFlight::default(),
         room: Arc::new(Semaphore::new(MAX_IN_FLIGHT as usize)),
-        calls: JoinSet::new(),
+        calls: Calls::default(),
         ended: CancellationToken::new(),
     };
     let mut decoder = Decoder::new(None);
@@ -124,7 +123,7 @@ struct Connection {
     outbox: Outbox,
     in_flight: InFlight,
     room: Arc<Semaphore>,
-    calls: JoinSet<()>,
+    calls: Calls,
     /// Ends the subscriptions.
     ended: CancellationToken,
 }
@@ -168,7 +167,6 @@ impl Connection {
                 if taken.is_err() {
                     return ReadEnd::Gone;
                 }
-                while self.calls.try_join_next().is_some() {}
             }
         }
     }
@@ -194,11 +192,12 @@ impl Connection {
             Ok(Envelope::One(Message::Notification { method, params })) => {
                 let room = self.room(1).await?;
                 let (dispatch, method, params) = (Arc::clone(&self.dispatch), method.into_owned(), params.map(own));
-                self.begin(async move {
-                    let _room = room;
-                    dispatch.notification(&method, params).await;
-                })
-                .await;
+                self.calls
+                    .begin(async move {
+                        let _room = room;
+                        dispatch.notification(&method, params).await;
+                    })
+                    .await;
                 Ok(())
             }
             Ok(Envelope::One(Message::Request { id, method, params })) => {
@@ -206,30 +205,31 @@ impl Connection {
                 let room = self.room(1).await?;
                 let (dispatch, outbox, ended) = (Arc::clone(&self.dispatch), self.outbox.clone(), self.ended.clone());
                 let (method, params) = (method.into_owned(), params.map(own));
-                self.begin(async move {
-                    match dispatch.request(call, &id, &method, params).await {
-                        Reply::Answer(answer) => {
-                            // A peer that is gone needs no answer.
-                            let _ = outbox.send(answer).await;
-                            drop(room);
-                        }
-                        Reply::Subscribed(answer, mut events) => {
-                            let mut next = Some(answer);
-                            drop(room);
-                            while let Some(json) = next {
-                                if outbox.send(json).await.is_err() {
-                                    return;
+                self.calls
+                    .begin(async move {
+                        match dispatch.request(call, &id, &method, params).await {
+                            Reply::Answer(answer) => {
+                                // A peer that is gone needs no answer.
+                                let _ = outbox.send(answer).await;
+                                drop(room);
+                            }
+                            Reply::Subscribed(answer, mut events) => {
+                                let mut next = Some(answer);
+                                drop(room);
+                                while let Some(json) = next {
+                                    if outbox.send(json).await.is_err() {
+                                        return;
+                                    }
+                                    next = tokio::select! {
+                                        event = events.recv() => event,
+                                        () = ended.cancelled() => None,
+                                        () = outbox.closed() => None,
+                                    };
                                 }
-                                next = tokio::select! {
-                                    event = events.recv() => event,
-                                    () = ended.cancelled() => None,
-                                    () = outbox.closed() => None,
-                                };
                             }
                         }
-                    }
-                })
-                .await;
+                    })
+                    .await;
                 Ok(())
             }
         }
@@ -252,15 +252,16 @@ impl Connection {
             runs.push(self.entry(message::read_entry(entry)));
         }
         let outbox = self.outbox.clone();
-        self.begin(async move {
-            let answers: Vec<Box<RawValue>> =
-                futures_util::future::join_all(runs).await.into_iter().flatten().collect();
-            if let Some(answer) = join(&answers) {
-                let _ = outbox.send(answer).await;
-            }
-            drop(room);
-        })
-        .await;
+        self.calls
+            .begin(async move {
+                let answers: Vec<Box<RawValue>> =
+                    futures_util::future::join_all(runs).await.into_iter().flatten().collect();
+                if let Some(answer) = join(&answers) {
+                    let _ = outbox.send(answer).await;
+                }
+                drop(room);
+            })
+            .await;
         Ok(())
     }
 
@@ -297,19 +298,6 @@ impl Connection {
         }
     }
 
-    /// Begins a call: it runs up to its first wait before anything that came later, and then beside it. So what a
-    /// client sends in order reaches the sessions in order.
-    async fn begin(&mut self, call: impl Future<Output = ()> + Send + 'static) {
-        let mut call = Box::pin(call);
-        // Outside this task's budget: a call must not be put off because many came at once.
-        let once = std::future::poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx)));
-        let first = tokio::task::unconstrained(once).await;
-        if first.is_pending() {
-            // The task polls it again at once, with its own waker.
-            self.calls.spawn(call);
-        }
-    }
-
     /// Waits until so many calls more may run.
     async fn room(&self, calls: u32) -> Result<OwnedSemaphorePermit, outbox::Gone> {
         tokio::select! {
@@ -324,8 +312,7 @@ impl Connection {
             ReadEnd::EndOfInput | ReadEnd::Framing => patience.drain,
             ReadEnd::Gone | ReadEnd::Closing => Duration::ZERO,
         };
-        let _ = tokio::time::timeout(drain, async { while self.calls.join_next().await.is_some() {} }).await;
-        self.calls.shutdown().await;
+        self.calls.finish(drain).await;
         // The writer ends when the last outbox is gone and everything is written.
         drop(self.outbox);
         let mut writer = writer;

@@ -1,13 +1,14 @@
 //! The native API: JSON-RPC 2.0 over any stream, served by jsonrpsee's method table on connections of our own. It maps
-//! the wire to [`Service`](crate::session::service::Service) and decides nothing. `framing`, `message` and `outbox` also
-//! carry the ACP facade.
+//! the wire to [`Service`](crate::session::service::Service) and decides nothing. `framing`, `message`, `outbox`, `calls`
+//! and `cancel` also carry the ACP facade.
 
 pub mod accept;
-mod cancel;
+pub(crate) mod calls;
+pub(crate) mod cancel;
 pub mod client;
 mod conn;
 mod dispatch;
-mod error;
+pub(crate) mod error;
 pub mod framing;
 mod from_wire;
 pub mod life;
@@ -15,7 +16,7 @@ pub mod message;
 mod methods;
 pub mod outbox;
 pub mod prefixed;
-mod to_wire;
+pub(crate) mod to_wire;
 
 pub use conn::serve;
 pub use from_wire::path as path_from_wire;

@@ -147,7 +147,7 @@ fn body(body: &ItemBody, projection: Option<&str>) -> transcript::ItemBody {
 }
 
 /// What a client can use of a result beside its text. The shapes are listed in the reference.
-fn result_data(body: &Body) -> Value {
+pub fn result_data(body: &Body) -> Value {
     match body {
         Body::Text(text) => json!({ "kind": "text", "text": text }),
         Body::File(file) => json!({

@@ -1,0 +1,77 @@
+//! Tests of what is asked and what answers mean.
+
+use super::*;
+use plimsoll_core::event::AskOption;
+use plimsoll_core::id::{CallId, TurnNo};
+use plimsoll_core::time::Timestamp;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+fn ask() -> Ask {
+    let option = |kind, label: &str| AskOption { kind, label: label.into() };
+    Ask {
+        id: AskId(1),
+        call: CallId(4),
+        turn: TurnNo(2),
+        at: Timestamp(0),
+        tool: "run_terminal_cmd".into(),
+        title: "run make".into(),
+        command: Some("make".into()),
+        paths: vec![],
+        reason: "commands are asked for".into(),
+        options: vec![
+            option(AskChoice::AllowOnce, "Allow once"),
+            option(AskChoice::AllowSession, "Allow `make`"),
+            option(AskChoice::Reject, "Reject"),
+        ],
+        resolution: None,
+    }
+}
+
+#[test]
+fn a_question_is_asked_with_all_its_options() {
+    let option = |id: &str, name: &str, kind: &str| json!({"optionId": id, "name": name, "kind": kind});
+    assert_eq!(
+        serde_json::to_value(permission_request(&"s1".parse().unwrap(), &ask())).unwrap(),
+        json!({
+            "sessionId": "s1",
+            "toolCall": {
+                "toolCallId": "c4", "title": "run make", "kind": "execute", "status": "pending",
+                "content": [{"type": "content", "content": {"type": "text", "text": "commands are asked for"}}],
+            },
+            "options": [
+                option("allow_once", "Allow once", "allow_once"),
+                option("allow_session", "Allow `make`", "allow_always"),
+                option("reject", "Reject", "reject_once"),
+            ],
+        })
+    );
+}
+
+#[test]
+fn answers_have_their_meaning_and_nonsense_has_none() {
+    let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
+    let check = |text: &str, expected| assert_eq!(decision(&Ok(raw(text)), &ask()), expected, "{text}");
+    check(
+        r#"{"outcome":{"outcome":"selected","optionId":"allow_session"}}"#,
+        Decision::Choice(AskChoice::AllowSession),
+    );
+    check(r#"{"outcome":{"outcome":"selected","optionId":"reject"}}"#, Decision::Choice(AskChoice::Reject));
+    check(r#"{"outcome":{"outcome":"cancelled"}}"#, Decision::Interrupt);
+    check(r#"{"outcome":{"outcome":"selected","optionId":"sudo"}}"#, Decision::Nothing);
+    check("null", Decision::Nothing);
+    assert_eq!(decision(&Err(raw(r#"{"code":-32603,"message":"no"}"#)), &ask()), Decision::Nothing);
+}
+
+#[tokio::test]
+async fn nothing_is_handed_on_while_a_prompt_is_being_accepted() {
+    let followed = Followed::new();
+    followed.nothing_starts().await;
+    followed.turns(Turns::starting);
+    let waits = Arc::clone(&followed);
+    let waiting = tokio::spawn(async move { waits.nothing_starts().await });
+    tokio::task::yield_now().await;
+    assert!(!waiting.is_finished());
+    let _ended = followed.turns(|turns| turns.accepted(TurnNo(1)));
+    waiting.await.unwrap();
+}

@@ -1,0 +1,160 @@
+//! A call and its result as an editor shows them: title, kind, places, content. The same for what is live and for what
+//! is replayed, because both are made from the items.
+
+use agent_client_protocol_schema::v1::{
+    ToolCall as Shown, ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+    ToolKind,
+};
+use plimsoll_core::tool::outcome::Status;
+use plimsoll_core::transcript::item::{ToolCall, ToolResult};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// The call as it is announced: pending, with all that its arguments say.
+pub fn announce(call: &ToolCall, root: Option<&Path>) -> Shown {
+    let args = serde_json::from_str::<Value>(&call.arguments).unwrap_or_else(|_| Value::String(call.arguments.clone()));
+    Shown::new(call.call.to_string(), title(&call.tool, &args))
+        .name(call.tool.clone())
+        .kind(kind(&call.tool))
+        .locations(locations(&call.tool, &args, root))
+        .raw_input(args)
+}
+
+/// The call now runs.
+pub fn begin(call: &str) -> ToolCallUpdate {
+    ToolCallUpdate::new(call.to_owned(), ToolCallUpdateFields::new().status(ToolCallStatus::InProgress))
+}
+
+/// Some of what a running call printed so far: it takes the place of what was shown before.
+pub fn progress(call: &str, output: &str) -> ToolCallUpdate {
+    let fields = ToolCallUpdateFields::new().status(ToolCallStatus::InProgress).content(vec![block(output)]);
+    ToolCallUpdate::new(call.to_owned(), fields)
+}
+
+/// The call's end, with the text that the model sees of it.
+pub fn finish(result: &ToolResult, projection: Option<&str>) -> ToolCallUpdate {
+    let status = match result.outcome.status {
+        Status::Ok => ToolCallStatus::Completed,
+        Status::Failed | Status::Denied | Status::Cancelled | Status::Unknown => ToolCallStatus::Failed,
+    };
+    let content = projection.filter(|text| !text.is_empty()).map(block).into_iter().collect::<Vec<_>>();
+    let fields = ToolCallUpdateFields::new()
+        .status(status)
+        .content(content)
+        .raw_output(crate::rpc::to_wire::result_data(&result.outcome.body));
+    ToolCallUpdate::new(result.call.to_string(), fields)
+}
+
+/// A call that will have no result.
+pub fn give_up(call: &str) -> ToolCallUpdate {
+    ToolCallUpdate::new(call.to_owned(), ToolCallUpdateFields::new().status(ToolCallStatus::Failed))
+}
+
+/// The kind of a tool, which editors show as an icon.
+pub fn kind(tool: &str) -> ToolKind {
+    match tool {
+        "read_file" | "list_dir" => ToolKind::Read,
+        "glob_file_search" | "grep" => ToolKind::Search,
+        "run_terminal_cmd" => ToolKind::Execute,
+        "todo_write" => ToolKind::Think,
+        _ => ToolKind::Other,
+    }
+}
+
+fn block(text: &str) -> ToolCallContent {
+    let fence = super::prompt::fence(text);
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    format!("{fence}\n{text}{end}{fence}").into()
+}
+
+fn title(tool: &str, args: &Value) -> String {
+    let arg = |name: &str| args.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let said = match tool {
+        "read_file" => arg("target_file").map(|path| format!("Read {path}")),
+        "list_dir" => arg("target_directory").map(|path| format!("List {path}")),
+        "glob_file_search" => arg("glob_pattern").map(|pattern| format!("Find {pattern}")),
+        "grep" => arg("pattern").map(|pattern| format!("Search `{pattern}`")),
+        "run_terminal_cmd" => arg("command").map(|command| format!("`{command}`")),
+        "todo_write" => Some("Update the plan".to_owned()),
+        _ => None,
+    };
+    said.unwrap_or_else(|| tool.to_owned())
+}
+
+fn locations(tool: &str, args: &Value, root: Option<&Path>) -> Vec<ToolCallLocation> {
+    let named = match tool {
+        "read_file" => args.get("target_file"),
+        "list_dir" | "glob_file_search" => args.get("target_directory"),
+        "grep" => args.get("path"),
+        _ => None,
+    };
+    let Some(path) = named.and_then(Value::as_str).and_then(|path| absolute(path, root)) else { return Vec::new() };
+    let line = args.get("offset").and_then(Value::as_u64).and_then(|line| u32::try_from(line).ok());
+    vec![ToolCallLocation::new(path).line(line.filter(|_| tool == "read_file"))]
+}
+
+/// The absolute path that a text form means; `None` when it cannot be sent as text.
+fn absolute(path: &str, root: Option<&Path>) -> Option<PathBuf> {
+    let path = crate::rpc::path_from_wire(path);
+    let path = if path.is_absolute() { path } else { root?.join(path) };
+    path.to_str().is_some().then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_core::id::{CallId, Revision};
+    use plimsoll_core::tool::outcome::{Body, Outcome};
+    use serde_json::json;
+
+    fn check(tool: &str, arguments: &str, expected: Value) {
+        let call = ToolCall { call: CallId(7), tool: tool.into(), arguments: arguments.into(), provider_id: None };
+        assert_eq!(serde_json::to_value(announce(&call, Some(Path::new("/w")))).unwrap(), expected);
+    }
+
+    #[test]
+    fn calls_are_announced_with_kind_place_and_arguments() {
+        check(
+            "read_file",
+            r#"{"target_file":"src/a.rs","offset":9}"#,
+            json!({
+                "toolCallId": "c7", "title": "Read src/a.rs", "name": "read_file", "kind": "read",
+                "locations": [{"path": "/w/src/a.rs", "line": 9}],
+                "rawInput": {"target_file": "src/a.rs", "offset": 9},
+            }),
+        );
+        check(
+            "run_terminal_cmd",
+            r#"{"command":"make"}"#,
+            json!({
+                "toolCallId": "c7", "title": "`make`", "name": "run_terminal_cmd", "kind": "execute",
+                "rawInput": {"command": "make"},
+            }),
+        );
+        check(
+            "nonsense",
+            "{not json",
+            json!({"toolCallId": "c7", "title": "nonsense", "name": "nonsense", "rawInput": "{not json"}),
+        );
+    }
+
+    #[test]
+    fn every_end_but_a_good_one_is_a_failure() {
+        let finished = |status| {
+            let outcome = Outcome { status, body: Body::Text("t".into()) };
+            let result =
+                ToolResult { call: CallId(7), tool: "t".into(), outcome, revision: Revision(1), approximate: false };
+            serde_json::to_value(finish(&result, Some("shown"))).unwrap()
+        };
+        assert_eq!(
+            finished(Status::Ok),
+            json!({
+                "toolCallId": "c7", "status": "completed", "rawOutput": {"kind": "text", "text": "t"},
+                "content": [{"type": "content", "content": {"type": "text", "text": "```\nshown\n```"}}],
+            })
+        );
+        for status in [Status::Failed, Status::Denied, Status::Cancelled, Status::Unknown] {
+            assert_eq!(finished(status)["status"], json!("failed"));
+        }
+    }
+}
