@@ -206,7 +206,7 @@ fn a_wrong_edge_in_the_core_is_found() {
         check_core(&files.iter().map(|(path, text)| File::sample(path, text)).collect::<Vec<_>>())
     };
     assert_eq!(
-        found(&[("daemon/core/src/tool/mod.rs", "use crate::tokens;")]),
+        found(&[("daemon/core/src/tool/mod.rs", "use crate::context::view;")]),
         ["daemon/core/src/tool/mod.rs: `tool` uses `context`, which stands above it"]
     );
     assert_eq!(

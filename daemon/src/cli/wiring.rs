@@ -1,6 +1,7 @@
 //! What a daemon is made of besides its loop: the sessions and the facades. The one place where `cli` meets them.
 
 use super::build;
+use crate::acp;
 use crate::config::Folders;
 use crate::process::Helper;
 use crate::rpc;
@@ -61,10 +62,7 @@ impl Parts {
 
     /// Serves one connection to its end.
     pub async fn connection(self, stream: UnixStream) {
-        rpc::accept::handle(stream, self.service, self.life, |_, _, _, _| async {
-            tracing::warn!("a connection of the ACP facade is closed: this build does not have it");
-        })
-        .await;
+        rpc::accept::handle(stream, self.service, self.life, acp::serve).await;
     }
 
     /// Waits until a client asks the daemon to end.

@@ -10,6 +10,7 @@ mod conversation;
 mod hits;
 mod keywords;
 mod rank;
+mod words;
 
 use super::event::{BlockContent, ModelEvent, StopReason};
 use super::usage::Usage;
