@@ -1,4 +1,6 @@
 //! End to end: the real binary, a scripted model server over real HTTP, clients over the real socket. One file per
 //! behaviour; each is a module here, which a tidy test checks.
 
+mod crash;
 mod daemon_life;
+mod turn;

@@ -62,6 +62,8 @@ struct Inbox {
 struct State {
     waiting: HashMap<u64, oneshot::Sender<Value>>,
     others: Vec<Value>,
+    /// The session events among them.
+    events: Vec<Value>,
     closed: bool,
 }
 
@@ -138,27 +140,35 @@ impl Client {
 
     /// The session events among it, in order: the `result` of each notification.
     pub fn events(&self) -> Vec<Value> {
-        events(&self.others())
+        self.inbox.lock().events.clone()
     }
 
     /// Waits until the events are as `reached` says. `what` names that for the failure's message.
     pub async fn wait_events(&self, what: &str, reached: impl Fn(&[Value]) -> bool) -> Vec<Value> {
-        events(&self.wait_others(what, |others| reached(&events(others))).await)
+        self.wait(what, |state| &state.events, reached).await
     }
 
     /// Waits until what came is as `reached` says.
     pub async fn wait_others(&self, what: &str, reached: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+        self.wait(what, |state| &state.others, reached).await
+    }
+
+    async fn wait(
+        &self,
+        what: &str,
+        of: impl Fn(&State) -> &Vec<Value>,
+        reached: impl Fn(&[Value]) -> bool,
+    ) -> Vec<Value> {
         let mut changes = self.inbox.changed.subscribe();
         let waiting = async {
             loop {
-                let (others, closed) = {
+                {
                     let state = self.inbox.lock();
-                    (state.others.clone(), state.closed)
-                };
-                if reached(&others) {
-                    return others;
+                    if reached(of(&state)) {
+                        return of(&state).clone();
+                    }
+                    assert!(!state.closed, "the connection ended before {what}; got {:#?}", state.others);
                 }
-                assert!(!closed, "the connection ended before {what}; got {others:#?}");
                 changes.changed().await.expect("the sender lives as long as the client");
             }
         };
@@ -184,11 +194,6 @@ impl Drop for Client {
     }
 }
 
-fn events(others: &[Value]) -> Vec<Value> {
-    let notifications = others.iter().filter(|message| message["method"] == "session/event");
-    notifications.map(|message| message["params"]["result"].clone()).collect()
-}
-
 async fn read(from: OwnedReadHalf, framing: Framing, inbox: Arc<Inbox>) {
     let mut from = BufReader::new(from);
     while let Some(message) = framing.read(&mut from).await {
@@ -199,7 +204,12 @@ async fn read(from: OwnedReadHalf, framing: Framing, inbox: Arc<Inbox>) {
             let answered = message["id"].as_u64().filter(|_| message.get("method").is_none());
             match answered.and_then(|id| state.waiting.remove(&id)) {
                 Some(waiting) => drop(waiting.send(message)),
-                None => state.others.push(message),
+                None => {
+                    if message["method"] == "session/event" {
+                        state.events.push(message["params"]["result"].clone());
+                    }
+                    state.others.push(message);
+                }
             }
         }
         inbox.changed.send_modify(|count| *count += 1);

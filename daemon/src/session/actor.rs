@@ -36,7 +36,7 @@ pub enum Msg {
     },
     /// A client interrupts.
     Cancel {
-        /// Answered when no turn runs any more.
+        /// Answered when the turn that ran is over.
         reply: oneshot::Sender<()>,
     },
     /// A client answers a question.
@@ -101,10 +101,7 @@ pub(super) async fn run(mut driver: Driver, mut mailbox: mpsc::Receiver<Msg>) {
         };
         match message {
             None => break,
-            Some(Msg::Close { reply }) => {
-                closing.push(reply);
-                driver.cancel().await;
-            }
+            Some(Msg::Close { reply }) => closing.push(reply),
             Some(Msg::Prompt { client, text, key, busy, reply }) if closing.is_empty() => {
                 driver.prompt(&client, text, key, busy, reply).await;
             }
@@ -116,8 +113,7 @@ pub(super) async fn run(mut driver: Driver, mut mailbox: mpsc::Receiver<Msg>) {
                 let _ = reply.send(Err(closing_error()));
             }
             Some(Msg::Cancel { reply }) => {
-                driver.cancel().await;
-                driver.when_idle(reply);
+                driver.cancel_for(reply).await;
             }
             Some(Msg::Answer { answer, reply }) => driver.answer(answer, reply).await,
             Some(Msg::SetMode { mode, reply }) => {
@@ -132,6 +128,10 @@ pub(super) async fn run(mut driver: Driver, mut mailbox: mpsc::Receiver<Msg>) {
                 }
                 driver.burst_over();
             }
+        }
+        if !closing.is_empty() {
+            // Also those that waited: each is stored, and ends before it asks the model anything.
+            driver.cancel().await;
         }
         driver.settle_idle();
         if !closing.is_empty() && driver.is_idle() {

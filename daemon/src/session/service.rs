@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::sync::{Mutex, OnceCell, mpsc, oneshot};
 
 /// Longest title, in characters.
 const TITLE_CHARS: usize = 200;
@@ -48,6 +48,8 @@ struct Inner {
     /// How many sessions have an actor.
     live: AtomicUsize,
     closing: AtomicBool,
+    /// Set once what a dead daemon left is settled.
+    recovered: OnceCell<()>,
 }
 
 struct Live {
@@ -76,13 +78,19 @@ impl Service {
             sessions: Mutex::new(HashMap::new()),
             live: AtomicUsize::new(0),
             closing: AtomicBool::new(false),
+            recovered: OnceCell::new(),
         };
         Self { inner: Arc::new(inner) }
     }
 
     /// Settles what a dead daemon left running, in all projects. Its processes are ended and the sessions' lists tell the
-    /// truth, also when nobody opens them.
+    /// truth, also when nobody opens them. Done once; whoever asks for a session before that waits for it, as its row
+    /// may stand in its project's store only.
     pub async fn recover(&self) {
+        self.inner.recovered.get_or_init(|| self.recover_projects()).await;
+    }
+
+    async fn recover_projects(&self) {
         let projects = match self.inner.stores.unsettled_projects().await {
             Ok(projects) => projects,
             Err(error) => {
@@ -194,6 +202,7 @@ impl Service {
     }
 
     async fn store_of(&self, id: &SessionId) -> Result<(ProjectKey, ProjectStore), ApiError> {
+        self.recover().await;
         let key = self.inner.stores.session_project(id).await.map_err(store_error)?.ok_or_else(|| not_found(id))?;
         let store = self.store(&key).await?;
         Ok((key, store))
@@ -201,6 +210,7 @@ impl Service {
 
     /// Lists sessions, newest first.
     pub async fn list_sessions(&self, filter: SessionFilter) -> Result<SessionPage, ApiError> {
+        self.recover().await;
         let limit = filter.limit.clamp(1, PAGE_MAX);
         let filter = ListFilter { project: filter.project, cursor: filter.cursor, limit };
         let page = self.inner.stores.list_sessions(filter).await.map_err(store_error)?;
@@ -223,6 +233,7 @@ impl Service {
 
     /// Deletes a session with everything it stored; a running turn is interrupted first. Unknown ids are no error.
     pub async fn delete_session(&self, id: &SessionId) -> Result<(), ApiError> {
+        self.recover().await;
         let Some(key) = self.inner.stores.session_project(id).await.map_err(store_error)? else { return Ok(()) };
         // The lock is held until the session is gone, so that nobody takes it up meanwhile.
         let mut sessions = self.inner.sessions.lock().await;
@@ -265,13 +276,14 @@ impl Service {
     /// The running actor of a session, started when there is none.
     async fn live(&self, id: &SessionId) -> Result<Handle, ApiError> {
         self.check_open()?;
+        // Before the lock, which the settling of what a dead daemon left takes too.
+        let (key, store) = self.store_of(id).await?;
         let mut sessions = self.inner.sessions.lock().await;
         if let Some(live) = sessions.get(id)
             && !live.task.is_finished()
         {
             return Ok(live.handle.clone());
         }
-        let (key, store) = self.store_of(id).await?;
         let project = self.project(&key).await?;
         let hub = Hub::new(Seq(0));
         load::recover_session(&store, id, now(), &hub).await?;
