@@ -1,6 +1,10 @@
 //! End to end: the real binary, a scripted model server over real HTTP, clients over the real socket. One file per
 //! behaviour; each is a module here, which a tidy test checks.
 
+mod bad_input;
 mod crash;
 mod daemon_life;
+mod interrupt;
+mod sessions;
+mod side_by_side;
 mod turn;

@@ -46,13 +46,22 @@ impl Machine {
 
     /// Makes `server` the configured model `test/scripted`, with the given permission mode.
     pub fn model(self, server: &ModelServer, api: Api, mode: &str) -> Self {
+        self.provider(server, api, mode, "")
+    }
+
+    /// The same in mode `full`, with the key from this variable.
+    pub fn model_with_key(self, server: &ModelServer, api: Api, variable: &str) -> Self {
+        self.provider(server, api, "full", &format!("api_key_env = \"{variable}\"\n"))
+    }
+
+    fn provider(self, server: &ModelServer, api: Api, mode: &str, key: &str) -> Self {
         let word = match api {
             Api::OpenaiChat => "openai-chat",
             Api::AnthropicMessages => "anthropic-messages",
             Api::Offline => panic!("the offline model needs no server"),
         };
         self.configure(&format!(
-            "model = \"test/scripted\"\n\n[providers.test]\napi = \"{word}\"\nbase_url = \"{}\"\n\n\
+            "model = \"test/scripted\"\n\n[providers.test]\napi = \"{word}\"\nbase_url = \"{}\"\n{key}\n\
              [providers.test.models.scripted]\ncontext_window = 200000\nmax_output = 8192\n\n[permissions]\nmode = \"{mode}\"\n",
             server.base_url(api)
         ))

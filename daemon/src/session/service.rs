@@ -243,7 +243,7 @@ impl Service {
         }
         let store = self.store(&key).await?;
         self.inner.shared.background.end_session(&canonical(&store.session_folder(id))).await;
-        store.delete_session(id).await.map_err(store_error)
+        self.inner.stores.delete_session(&key, id).await.map_err(store_error)
     }
 
     /// Reads items.

@@ -169,6 +169,16 @@ impl Stores {
         self.read(move |sql| sql.session_project(&id)).await
     }
 
+    /// Deletes a session of a project with everything that it stored, its place in the index included. An unknown id is
+    /// no error.
+    pub async fn delete_session(&self, project: &ProjectKey, id: &SessionId) -> Result<(), StoreError> {
+        self.open_project(project).await?.delete_session(id).await?;
+        self.flush().await;
+        // What was overwritten still stands in the write-ahead log.
+        self.inner.writer.checkpoint().await;
+        Ok(())
+    }
+
     /// Sessions from the index, the one that changed last first.
     pub async fn list_sessions(&self, filter: ListFilter) -> Result<ListPage, StoreError> {
         self.flush().await;
