@@ -7,8 +7,8 @@ use super::tool_call;
 use super::translate::{Translator, plan};
 use super::turns::{Ended, Turns};
 use crate::rpc::outbox::Gone;
-use crate::session::api::{self, ResolvedEvent, SessionInfo, Update};
 use crate::session::Subscription;
+use crate::session::api::{self, ResolvedEvent, SessionInfo, Update};
 use agent_client_protocol_schema::v1::{
     CLIENT_METHOD_NAMES, CurrentModeUpdate, PermissionOption, PermissionOptionKind, RequestPermissionOutcome,
     RequestPermissionRequest, RequestPermissionResponse, SessionInfoUpdate, SessionUpdate, ToolCallStatus,
