@@ -23,7 +23,8 @@ const SHELL: &[(&str, &[&str])] = &[
     ("mcp", &["tool"]),
     ("session", &["config", "mcp", "provider", "search", "store", "tool", "workspace"]),
     ("rpc", &["config", "session"]),
-    ("acp", &["config", "session"]),
+    // It is carried by the connection of `rpc`: the same frames, queue and errors.
+    ("acp", &["config", "rpc", "session"]),
     (
         "cli",
         &["acp", "config", "mcp", "provider", "rpc", "search", "session", "store", "telemetry", "tool", "workspace"],
@@ -31,7 +32,7 @@ const SHELL: &[(&str, &[&str])] = &[
 ];
 
 /// Modules of the shell that may use the wire types.
-const PROTOCOL_USERS: &[&str] = &["cli", "rpc"];
+const PROTOCOL_USERS: &[&str] = &["acp", "cli", "rpc"];
 
 /// Floors of the core from the ground up; a module uses its own floor and those below. An event stands with the items
 /// that it refers to, because one batch holds both.

@@ -25,11 +25,14 @@ async fn handler(peer: Peer, call: Call) -> Outcome {
             result(&json!("cancelled"))
         }
         "ask" => {
-            let mut pending = peer.request("client/ask", &params).await.unwrap();
+            let pending = peer.request("client/ask", &params).await.unwrap();
+            let id = pending.id();
+            let answer = pending.answer();
+            tokio::pin!(answer);
             let answer = tokio::select! {
-                answer = pending.answer() => answer.unwrap(),
+                answer = &mut answer => answer.unwrap(),
                 () = call.cancelled.cancelled() => {
-                    pending.withdraw().await.unwrap();
+                    peer.withdraw(id).await.unwrap();
                     return result(&json!("withdrawn"));
                 }
             };

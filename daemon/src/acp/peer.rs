@@ -73,6 +73,15 @@ impl Peer {
         }
     }
 
+    /// Tells the client that a request needs no answer any more, unless it came already. Nobody gets it then.
+    pub async fn withdraw(&self, id: u64) -> Result<(), Gone> {
+        let open = self.requests.lock().unwrap_or_else(PoisonError::into_inner).waiting.remove(&id.to_string());
+        if open.is_none() {
+            return Ok(());
+        }
+        self.send(None, PROTOCOL_LEVEL_METHOD_NAMES.cancel_request, &json!({ "requestId": id })).await
+    }
+
     async fn send(&self, id: Option<u64>, method: &str, params: &impl Serialize) -> Result<(), Gone> {
         #[derive(Serialize)]
         struct Message<'a, P> {
@@ -93,15 +102,14 @@ impl Peer {
 }
 
 impl Pending {
-    /// The answer; `None` when the connection ended.
-    pub async fn answer(&mut self) -> Option<Answer> {
-        (&mut self.answer).await.ok()
+    /// What names it to [`Peer::withdraw`].
+    pub fn id(&self) -> u64 {
+        self.id
     }
 
-    /// Tells the client that the answer is not needed any more.
-    pub async fn withdraw(self) -> Result<(), Gone> {
-        let params = json!({ "requestId": self.id });
-        self.peer.send(None, PROTOCOL_LEVEL_METHOD_NAMES.cancel_request, &params).await
+    /// The answer; `None` when it was withdrawn.
+    pub async fn answer(mut self) -> Option<Answer> {
+        (&mut self.answer).await.ok()
     }
 }
 

@@ -19,13 +19,9 @@ use plimsoll_core::id::{AskId, Seq, SessionId};
 use plimsoll_core::transcript::item::ItemBody;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-
-/// How long withdrawing open questions may take when a session is left.
-const WITHDRAW: Duration = Duration::from_secs(1);
 
 /// A followed session, as the methods see it.
 #[derive(Debug)]
@@ -89,11 +85,8 @@ pub async fn follow(facade: Arc<Facade>, begin: Begin) {
         tasks: JoinSet::new(),
         id,
     };
-    for ask in &info.open_asks {
-        following.ask(ask);
-    }
     tokio::select! {
-        end = following.run(subscription) => {
+        end = following.run(&info.open_asks, subscription) => {
             if let Err(error) = end {
                 tracing::debug!(%error, session = %following.id, "a session is not followed any more");
             }
@@ -113,8 +106,8 @@ struct Following {
     last: Seq,
     title: String,
     mode: String,
-    /// Questions that the client is asked, each with what withdraws it.
-    asks: HashMap<AskId, CancellationToken>,
+    /// Questions that the client is asked, each with its request.
+    asks: HashMap<AskId, u64>,
     /// Questions and interrupts under way.
     tasks: JoinSet<()>,
 }
@@ -129,7 +122,10 @@ enum End {
 }
 
 impl Following {
-    async fn run(&mut self, mut subscription: Subscription) -> Result<(), End> {
+    async fn run(&mut self, open: &[Ask], mut subscription: Subscription) -> Result<(), End> {
+        for ask in open {
+            self.ask(ask).await?;
+        }
         loop {
             let Some(updates) = subscription.next().await else { return Ok(()) };
             while self.tasks.try_join_next().is_some() {}
@@ -154,13 +150,10 @@ impl Following {
 
     /// Closes the dialogs that are open for this session.
     async fn leave(&mut self) {
-        for withdraw in self.asks.values() {
-            withdraw.cancel();
-        }
-        // An interrupt that is still waiting for its turn's end has been heard already.
-        let left = async { while self.tasks.join_next().await.is_some() {} };
-        if tokio::time::timeout(WITHDRAW, left).await.is_err() {
-            self.tasks.shutdown().await;
+        for request in std::mem::take(&mut self.asks).into_values() {
+            if self.facade.peer.withdraw(request).await.is_err() {
+                return;
+            }
         }
     }
 
@@ -190,12 +183,12 @@ impl Following {
             },
             EventBody::PermissionAsked { .. } => {
                 if let Some(ask) = resolved.ask.as_ref().filter(|ask| ask.resolution.is_none()) {
-                    self.ask(ask);
+                    self.ask(ask).await?;
                 }
             }
             EventBody::PermissionResolved { ask, .. } => {
-                if let Some(withdraw) = self.asks.remove(ask) {
-                    withdraw.cancel();
+                if let Some(request) = self.asks.remove(ask) {
+                    self.facade.peer.withdraw(request).await?;
                 }
             }
             EventBody::ToolStarted { call, .. } => self.tell(self.translator.started(*call)).await?,
@@ -233,24 +226,14 @@ impl Following {
         self.tasks.spawn(async move { facade.interrupt(&id).await });
     }
 
-    /// Asks the client, beside everything else.
-    fn ask(&mut self, ask: &Ask) {
-        let withdrawn = CancellationToken::new();
-        self.asks.insert(ask.id, withdrawn.clone());
+    /// Asks the client. Its answer is waited for beside everything else.
+    async fn ask(&mut self, ask: &Ask) -> Result<(), Gone> {
+        let request = permission_request(&self.id, ask);
+        let pending = self.facade.peer.request(CLIENT_METHOD_NAMES.session_request_permission, &request).await?;
+        self.asks.insert(ask.id, pending.id());
         let (facade, id, ask) = (Arc::clone(&self.facade), self.id.clone(), ask.clone());
         self.tasks.spawn(async move {
-            let request = permission_request(&id, &ask);
-            let method = CLIENT_METHOD_NAMES.session_request_permission;
-            // A client that is gone has no say; the question stays open for others.
-            let Ok(mut pending) = facade.peer.request(method, &request).await else { return };
-            let answer = tokio::select! {
-                answer = pending.answer() => answer,
-                () = withdrawn.cancelled() => {
-                    let _ = pending.withdraw().await;
-                    return;
-                }
-            };
-            let Some(answer) = answer else { return };
+            let Some(answer) = pending.answer().await else { return };
             match decision(&answer, &ask) {
                 Decision::Choice(choice) => facade.answer(&id, ask.id, choice).await,
                 Decision::Interrupt => facade.interrupt(&id).await,
@@ -258,6 +241,7 @@ impl Following {
                 Decision::Nothing => tracing::debug!(ask = %ask.id, "left to the other clients"),
             }
         });
+        Ok(())
     }
 }
 

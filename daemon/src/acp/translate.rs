@@ -226,6 +226,10 @@ pub fn plan(todos: &[Todo]) -> SessionUpdate {
 pub fn replay(translator: &mut Translator, items: &[Item], projections: &HashMap<CallId, &str>) -> Vec<SessionUpdate> {
     let mut told = Vec::new();
     for item in items {
+        if item.turn != translator.step.0 {
+            // A turn that ended with calls open ended them, too.
+            told.extend(translator.settle());
+        }
         let projection = match &item.body {
             ItemBody::ToolResult(result) => projections.get(&result.call).copied(),
             _ => None,

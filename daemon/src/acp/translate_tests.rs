@@ -157,6 +157,16 @@ fn a_list_is_a_plan_without_what_was_given_up() {
     );
 }
 
+#[test]
+fn a_replay_ends_the_calls_of_a_turn_before_the_next_one() {
+    let mut next = item(2, 0, user("again"));
+    next.turn = TurnNo(2);
+    let told = replay(&mut Translator::default(), &[item(1, 1, call(1)), next], &HashMap::new());
+    let kinds: Vec<Value> = told.into_iter().map(|update| shown(Some(update))).collect();
+    assert_eq!(kinds[1], json!({"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "failed"}));
+    assert_eq!(kinds[2], json!(["user_message_chunk", "u2", "again"]));
+}
+
 /// What a client shows: chunks of one message joined, calls in their last state.
 fn picture(updates: impl IntoIterator<Item = SessionUpdate>) -> Vec<(String, Value)> {
     let mut all: Vec<(String, Value)> = Vec::new();

@@ -21,9 +21,12 @@ use crate::tool::registry::Registry;
 use crate::tool::run_terminal_cmd::RunTerminalCmd;
 use crate::workspace::{Workspace, root_of};
 use plimsoll_core::id::{ProjectKey, Seq, SessionId};
+use plimsoll_core::path;
 use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::workspace::EditorState;
 use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -341,8 +344,8 @@ impl Service {
         project: &ProjectKey,
         state: EditorState,
     ) -> Result<(), ApiError> {
-        self.project(project).await?;
-        self.inner.shared.editors.set(client, project, state);
+        let roots = self.project(project).await?.roots.clone();
+        self.inner.shared.editors.set(client, project, shown_state(&roots, state));
         Ok(())
     }
 
@@ -391,6 +394,16 @@ impl Service {
         }
         self.inner.stores.close().await;
     }
+}
+
+/// The state with paths as the model is shown them: below the first root relative to it, else absolute, in text form.
+fn shown_state(roots: &[PathBuf], mut state: EditorState) -> EditorState {
+    for file in &mut state.files {
+        let path = PathBuf::from(OsString::from_vec(path::unescape(&file.path)));
+        let inside = roots.first().and_then(|root| path.strip_prefix(root).ok());
+        file.path = path::escape(inside.unwrap_or(&path).as_os_str().as_bytes());
+    }
+    state
 }
 
 /// Ends an actor and waits for it.

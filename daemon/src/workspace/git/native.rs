@@ -1,7 +1,7 @@
 //! A repository that libgit2 can read: its index, settings and ignore rules, each read again only when its file moved.
 
 use super::facts::{Facts, Head};
-use super::index::Index;
+use super::index::{EntryKind, Index};
 use super::submodule::Submodules;
 use crate::workspace::tree::Tree;
 use crate::workspace::tree::compare::Verdict;
@@ -198,6 +198,7 @@ impl Native {
             diff.find_similar(Some(&mut find))?;
         }
         let mut staged: Vec<GitChange> = diff.deltas().filter_map(|delta| self.staged_change(&delta)).collect();
+        mend_type_changes(&mut staged);
         staged.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(staged)
     }
@@ -214,15 +215,21 @@ impl Native {
             _ => return None,
         };
         let path = if code == 'D' { old.clone() } else { new }?;
-        if code == 'A' {
-            let number = self.index.entries.binary_search_by(|entry| (*entry.path).cmp(&path)).ok()?;
-            let kind = self.index.entries.get(number).map(|entry| entry.kind);
-            if kind == Some(super::index::EntryKind::IntentToAdd) {
-                return None;
-            }
-        }
         let from = old.filter(|_| code == 'R').map(|old| escape(&old));
-        Some(GitChange { path: escape(&path), code, from })
+        let change = |code, path| Some(GitChange { path, code, from: None });
+        match (code, self.is_intent(&path), from) {
+            // What is only announced is not in the index yet: all that is staged is that the earlier file is gone.
+            ('A', true, _) => None,
+            ('M' | 'T', true, _) => change('D', escape(&path)),
+            ('R', true, Some(from)) => change('D', from),
+            (code, _, from) => Some(GitChange { path: escape(&path), code, from }),
+        }
+    }
+
+    fn is_intent(&self, path: &[u8]) -> bool {
+        let number = self.index.entries.binary_search_by(|entry| (*entry.path).cmp(path)).ok();
+        let entry = number.and_then(|number| self.index.entries.get(number));
+        entry.is_some_and(|entry| entry.kind == EntryKind::IntentToAdd)
     }
 
     /// Compares the files that filters concern. libgit2 knows line ends and `ident` and runs no program for others: a file
@@ -258,6 +265,27 @@ impl Native {
         let path = Path::new(OsStr::from_bytes(path));
         let value = self.repository.get_attr_bytes(path, "filter", AttrCheckFlags::FILE_THEN_INDEX);
         matches!(value, Ok(Some(name)) if !matches!(name, b"" | b"false" | b"true"))
+    }
+}
+
+/// Looking for renames, libgit2 takes a file that became a link apart, into one that went and one that came; git does not.
+fn mend_type_changes(staged: &mut Vec<GitChange>) {
+    let came: HashSet<String> =
+        staged.iter().filter(|change| change.code == 'A').map(|change| change.path.clone()).collect();
+    let mut changed_type = HashSet::new();
+    staged.retain_mut(|change| {
+        if let Some(from) = change.from.take_if(|from| came.contains(from.as_str())) {
+            changed_type.insert(from);
+            change.code = 'A';
+        }
+        let went = change.code == 'D' && came.contains(&change.path);
+        if went {
+            changed_type.insert(change.path.clone());
+        }
+        !went
+    });
+    for change in staged.iter_mut().filter(|change| change.code == 'A' && changed_type.contains(&change.path)) {
+        change.code = 'T';
     }
 }
 

@@ -36,13 +36,13 @@ pub fn judge(
         EntryKind::SkipWorktree if !scan.sparse => return Verdict::Clean,
         EntryKind::SkipWorktree | EntryKind::IntentToAdd | EntryKind::Plain => {}
     }
+    if entry.kind == EntryKind::IntentToAdd {
+        return Verdict::Added;
+    }
     let same_type =
         if entry.is_symlink() { stat.is_symlink() || !scan.symlinks && stat.is_file() } else { stat.is_file() };
     if !same_type || entry.is_submodule() {
         return Verdict::TypeChanged;
-    }
-    if entry.kind == EntryKind::IntentToAdd {
-        return Verdict::Added;
     }
     if scan.file_mode && !entry.is_symlink() && (entry.mode & 0o100 != 0) != stat.is_executable() {
         return Verdict::Modified;

@@ -55,8 +55,7 @@ impl Stat {
 }
 
 impl From<RawStat> for Stat {
-    // The fields' types differ between platforms.
-    #[allow(clippy::unnecessary_cast, clippy::cast_lossless)]
+    #[expect(clippy::unnecessary_cast, reason = "the fields' types differ between platforms")]
     fn from(raw: RawStat) -> Self {
         Self {
             mtime: nanos(raw.st_mtime as i64, raw.st_mtime_nsec as i64),
