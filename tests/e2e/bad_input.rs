@@ -3,6 +3,7 @@
 
 use plimsoll_core::model::request::Api;
 use plimsoll_tests::client::Client;
+use plimsoll_tests::daemon::TestDaemon;
 use plimsoll_tests::machine::Machine;
 use plimsoll_tests::model_server::{Call, ModelServer, Script, Step};
 use plimsoll_tests::over_both_apis;
@@ -89,19 +90,20 @@ async fn a_server_that_is_not_there_is_named_and_tried_again() {
     assert!(begun.elapsed() < Duration::from_secs(1), "an interrupt does not wait for the pause");
 }
 
-async fn with_config(machine: Machine, text: &str) -> (plimsoll_tests::daemon::TestDaemon, Client, Value) {
+async fn with_config(machine: Machine, text: &str) -> (TestDaemon, Client, Workspace, Value) {
     let daemon = machine.configure(text).daemon().await;
     let client = daemon.client().await;
     let workspace = Workspace::new();
     let project = client.ok("project/open", json!({"roots": [workspace.text()]})).await;
-    (daemon, client, project["key"].clone())
+    let key = project["key"].clone();
+    (daemon, client, workspace, key)
 }
 
 #[tokio::test]
 async fn a_missing_key_is_told_when_the_session_is_made() {
     let config = "model = \"test/m\"\n[providers.test]\napi = \"openai-chat\"\nbase_url = \"http://127.0.0.1:9/v1\"\n\
-                  api_key_env = \"MY_PROVIDER_KEY\"\n[providers.test.models.m]\ncontext_window = 1000\n";
-    let (_daemon, client, project) = with_config(Machine::new(plimsoll_tests::binary!()), config).await;
+                  api_key_env = \"MY_PROVIDER_KEY\"\n[providers.test.models.m]\ncontext_window = 100000\n";
+    let (_daemon, client, _workspace, project) = with_config(Machine::new(plimsoll_tests::binary!()), config).await;
     let error = client.err("session/create", json!({"project": project})).await;
     assert_eq!((&error["code"], &error["data"]["kind"]), (&json!(-32027), &json!("authRequired")));
     let whole = error.to_string();
@@ -112,7 +114,7 @@ async fn a_missing_key_is_told_when_the_session_is_made() {
 #[tokio::test]
 async fn a_broken_configuration_is_told_with_its_line_and_read_again() {
     let broken = "model = \"offline/retrieval\"\n\n[permissions]\nmode = \"sometimes\"\n";
-    let (daemon, client, project) = with_config(Machine::new(plimsoll_tests::binary!()), broken).await;
+    let (daemon, client, _workspace, project) = with_config(Machine::new(plimsoll_tests::binary!()), broken).await;
     let file = daemon.machine().config().join("config.toml");
     let error = client.err("session/create", json!({"project": project})).await;
     assert_eq!((&error["code"], &error["data"]["kind"]), (&json!(-32026), &json!("config")));

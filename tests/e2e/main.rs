@@ -2,9 +2,11 @@
 //! behaviour; each is a module here, which a tidy test checks.
 
 mod bad_input;
+mod bridges;
 mod crash;
 mod daemon_life;
 mod interrupt;
 mod sessions;
 mod side_by_side;
 mod turn;
+mod wire;

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::process::Child;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
@@ -31,7 +31,7 @@ impl Framing {
         }
     }
 
-    async fn read(self, from: &mut BufReader<OwnedReadHalf>) -> Option<Vec<u8>> {
+    async fn read(self, from: &mut (impl AsyncBufRead + Unpin)) -> Option<Vec<u8>> {
         let mut line = Vec::new();
         from.read_until(b'\n', &mut line).await.ok().filter(|count| *count > 0)?;
         if self == Self::Lines {
@@ -76,7 +76,7 @@ impl Inbox {
 /// A connection. It ends when it is dropped.
 pub struct Client {
     framing: Framing,
-    to: tokio::sync::Mutex<OwnedWriteHalf>,
+    to: tokio::sync::Mutex<Box<dyn AsyncWrite + Send + Unpin>>,
     next: AtomicU64,
     inbox: Arc<Inbox>,
     reading: JoinHandle<()>,
@@ -91,9 +91,39 @@ impl Client {
     /// Speaks over a connection that has been greeted, or needs no greeting.
     pub fn over(stream: UnixStream, framing: Framing) -> Self {
         let (from, to) = stream.into_split();
+        Self::between(from, to, framing)
+    }
+
+    /// Speaks over the pipes of a bridge, as the editor that started it.
+    pub fn editor_of(bridge: &mut Child, framing: Framing) -> Self {
+        let (to, from) = (bridge.stdin.take().expect("a pipe"), bridge.stdout.take().expect("a pipe"));
+        Self::between(from, to, framing)
+    }
+
+    /// Speaks over any two ends.
+    pub fn between(
+        from: impl AsyncRead + Send + Unpin + 'static,
+        to: impl AsyncWrite + Send + Unpin + 'static,
+        framing: Framing,
+    ) -> Self {
         let inbox = Arc::new(Inbox { state: Mutex::default(), changed: watch::Sender::new(0) });
         let reading = tokio::spawn(read(from, framing, Arc::clone(&inbox)));
-        Self { framing, to: tokio::sync::Mutex::new(to), next: AtomicU64::new(1), inbox, reading }
+        Self { framing, to: tokio::sync::Mutex::new(Box::new(to)), next: AtomicU64::new(1), inbox, reading }
+    }
+
+    /// Says who it is, as the first call of a connection.
+    pub async fn initialize(&self) -> Value {
+        self.ok("initialize", json!({"clientInfo": {"name": "test"}, "protocolVersion": "1.0"})).await
+    }
+
+    /// How many calls it has made.
+    pub fn calls(&self) -> usize {
+        usize::try_from(self.next.load(Ordering::Relaxed)).expect("few calls") - 1
+    }
+
+    /// Says nothing more; what is still answered comes.
+    pub async fn shut_down(&self) {
+        self.to.lock().await.shutdown().await.expect("a connection that can be shut down");
     }
 
     /// Calls a method: its result, or its error object.
@@ -194,7 +224,7 @@ impl Drop for Client {
     }
 }
 
-async fn read(from: OwnedReadHalf, framing: Framing, inbox: Arc<Inbox>) {
+async fn read(from: impl AsyncRead + Unpin, framing: Framing, inbox: Arc<Inbox>) {
     let mut from = BufReader::new(from);
     while let Some(message) = framing.read(&mut from).await {
         let message: Value = serde_json::from_slice(&message)
