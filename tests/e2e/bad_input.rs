@@ -210,10 +210,7 @@ async fn tools_say_that_the_workspace_is_gone() {
     let results = server.requests()[1].results();
     assert_eq!(results.len(), 5);
     for (call, text) in results {
-        assert!(
-            text.contains("workspace missing") && text.contains(root.to_str().expect("plain")),
-            "{call}: {text}"
-        );
+        assert!(text.contains("workspace missing") && text.contains(root.to_str().expect("plain")), "{call}: {text}");
     }
     server.assert_clean();
 }

@@ -158,9 +158,11 @@ fn frames(mut bytes: &[u8]) -> Vec<Value> {
 async fn an_editor_that_dies_takes_its_bridge_along_and_not_the_turn() {
     let gate = Gate::new();
     let line = "sleep 300 & echo processes $$ $! .; wait";
-    let server = ModelServer::start(Script::new([
-        Step::empty().text("I run ").stall(&gate).text("it.").call(Call::new("run_terminal_cmd", json!({"command": line}))),
-    ]))
+    let server = ModelServer::start(Script::new([Step::empty()
+        .text("I run ")
+        .stall(&gate)
+        .text("it.")
+        .call(Call::new("run_terminal_cmd", json!({"command": line})))]))
     .await;
     let mut daemon = Machine::new(plimsoll_tests::binary!()).model(&server, Api::OpenaiChat, "full").daemon().await;
     let mut bridge = bridge(daemon.machine());

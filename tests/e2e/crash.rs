@@ -43,10 +43,13 @@ async fn all(daemon: &TestDaemon, session: &str, until: u64) -> Vec<Value> {
 }
 
 async fn in_the_middle_of_a_command(api: Api) {
-    let workspace = Workspace::new();
+    let workspace = Workspace::new().file("a.txt", "alpha\n");
     let line = "echo x >> counter; sleep 300 & echo processes $$ $! .; wait";
     let server = ModelServer::start(Script::new([
-        Step::empty().text("I run it.").call(Call::new("run_terminal_cmd", json!({"command": line}))),
+        Step::empty()
+            .text("I run it.")
+            .call(Call::new("read_file", json!({"target_file": "a.txt"})))
+            .call(Call::new("run_terminal_cmd", json!({"command": line}))),
         Step::say("I look first."),
     ]))
     .await;
@@ -69,9 +72,9 @@ async fn in_the_middle_of_a_command(api: Api) {
         process.gone().await;
     }
     let end = client.completed(&session, 1).await;
-    assert_eq!((&end["stopReason"], &end["unsettled"]), (&json!("crashed"), &json!(["c1"])));
+    assert_eq!((&end["stopReason"], &end["unsettled"]), (&json!("crashed"), &json!(["c2"])));
     let after = client.events();
-    assert_eq!(told(&after, seen), ["c1 unknown", "notice crash", "meta unknownOperations", "turn 1 ends: crashed"]);
+    assert_eq!(told(&after, seen), ["c2 unknown", "notice crash", "meta unknownOperations", "turn 1 ends: crashed"]);
     let whole = all(&daemon, &session, last_seq(&after)).await;
     let durable =
         |events: &[Value]| -> Vec<Value> { events.iter().filter(|event| !event["seq"].is_null()).cloned().collect() };
@@ -84,8 +87,8 @@ async fn in_the_middle_of_a_command(api: Api) {
     assert_eq!(client.turn(&session, "go on").await["stopReason"], "endTurn");
     assert_eq!(workspace.read("counter").as_deref(), Some("x\n"), "the effect happened once");
     let request = &server.requests()[1];
-    let (_, result) = request.results().pop().expect("the call has its result");
-    assert!(result.contains("unknown"), "{result}");
+    let results: Vec<String> = request.results().into_iter().map(|(_, text)| text).collect();
+    assert!(results.len() == 2 && results[0].contains("1|alpha") && results[1].contains("unknown"), "{results:#?}");
     let told_model = request.seen().into_iter().any(|seen| matches!(seen, Seen::User(text) if text.contains(line)));
     assert!(told_model, "{:#?}", request.seen());
     server.assert_clean();

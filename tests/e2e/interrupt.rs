@@ -179,7 +179,8 @@ async fn an_interrupt_ends_its_own_turn_only(api: Api) {
     second.reached().await;
     second.release();
     assert_eq!(client.completed(&session, 2).await["stopReason"], "endTurn");
-    let users = |seen: Vec<Seen>| seen.into_iter().filter(|seen| matches!(seen, Seen::User(text) if text.contains("two")));
+    let users =
+        |seen: Vec<Seen>| seen.into_iter().filter(|seen| matches!(seen, Seen::User(text) if text.contains("two")));
     assert_eq!(users(server.requests()[1].seen()).count(), 1);
     end(daemon, server).await;
 }

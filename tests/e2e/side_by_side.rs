@@ -37,10 +37,8 @@ async fn prompts_at_once_are_turns_one_after_the_other(api: Api) {
             assert_eq!(*prompt, format!("user \"{who} {pair}\""));
         }
     }
-    let turns: Vec<String> = told(&a.events(), 0)
-        .into_iter()
-        .filter(|line| line.starts_with("turn") && !line.ends_with("waits"))
-        .collect();
+    let turns: Vec<String> =
+        told(&a.events(), 0).into_iter().filter(|line| line.starts_with("turn") && !line.ends_with("waits")).collect();
     let expected: Vec<String> =
         (1..=2 * PAIRS).flat_map(|turn| [format!("turn {turn}"), format!("turn {turn} ends: endTurn")]).collect();
     assert_eq!(turns, expected);

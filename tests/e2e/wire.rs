@@ -33,10 +33,15 @@ async fn answers(daemon: &TestDaemon, framing: Framing, texts: &[&str]) -> Vec<V
 /// An answer by its id, code and kind.
 fn short(answer: &Value) -> Value {
     let error = &answer["error"];
-    if error.is_null() { json!([answer["id"], "ok"]) } else { json!([answer["id"], error["code"], error["data"]["kind"]]) }
+    if error.is_null() {
+        json!([answer["id"], "ok"])
+    } else {
+        json!([answer["id"], error["code"], error["data"]["kind"]])
+    }
 }
 
-const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"clientInfo":{"name":"t"},"protocolVersion":"1.0"}}"#;
+const INITIALIZE: &str =
+    r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"clientInfo":{"name":"t"},"protocolVersion":"1.0"}}"#;
 
 #[tokio::test]
 async fn bad_messages_get_their_error_and_the_connection_lives() {
@@ -98,7 +103,7 @@ async fn errors_name_what_is_wrong() {
         ("session/get", json!({"session": "../x"}), "../x"),
         ("session/rename", json!({"session": "s1"}), "title"),
         ("turn/start", json!({"session": "s1", "text": "x", "whenBusy": "never"}), "never"),
-        ("turn/start", json!({"session": "s1", "text": "  "}), "empty"),
+        ("turn/start", json!({"session": "s1", "text": "  "}), "blank"),
         ("transcript/read", json!({"session": "s1", "after": -1}), "-1"),
         ("permission/respond", json!({"session": "s1", "ask": "a1", "choice": "maybe"}), "maybe"),
         ("project/open", json!({"roots": "x"}), "sequence"),
@@ -117,10 +122,10 @@ async fn header_names_blanks_and_order_do_not_matter() {
     let body = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"daemon/status"}}"#);
     let mut stream = daemon.stream().await;
     for (id, head) in
-        (1..).zip(["content-length:LEN", "CONTENT-LENGTH:    LEN", "Content-Type: x; charset=utf-8\r\nContent-Length: LEN"])
+        (1..).zip(["content-length:#", "CONTENT-LENGTH:    #", "Content-Type: x; charset=utf-8\r\nContent-Length: #"])
     {
         let body = body(id);
-        let head = head.replace("LEN", &body.len().to_string());
+        let head = head.replace('#', &body.len().to_string());
         stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).await.expect("the daemon reads");
     }
     stream.shutdown().await.expect("a shut down");
@@ -151,14 +156,13 @@ async fn pieces_are_joined_and_a_message_that_is_cut_is_not_run() {
     let session = witness.session(&workspace).await;
     for (framing, title) in FRAMINGS.into_iter().zip(["é 😀 one", "é 😀 two"]) {
         let client = daemon.client_with(framing).await;
-        let rename = |id: u32, title: &str| {
-            json!({"jsonrpc": "2.0", "id": id, "method": "session/rename", "params": {"session": session, "title": title}})
-        };
+        let rename = |id: u32, title: &str| json!({"jsonrpc": "2.0", "id": id, "method": "session/rename", "params": {"session": session, "title": title}});
         for byte in framing.frame(&rename(101, title).to_string()) {
             client.send_bytes(&[byte]).await;
         }
         client.wait_others("an answer", |others| others.iter().any(|answer| answer["id"] == 101)).await;
-        let read = |id: u32| json!({"jsonrpc": "2.0", "id": id, "method": "session/get", "params": {"session": session}});
+        let read =
+            |id: u32| json!({"jsonrpc": "2.0", "id": id, "method": "session/get", "params": {"session": session}});
         let both = [framing.frame(&read(102).to_string()), framing.frame(&read(103).to_string())].concat();
         client.send_bytes(&both).await;
         let cut = framing.frame(&rename(104, "never").to_string());

@@ -123,7 +123,10 @@ impl Client {
 
     /// Says nothing more; what is still answered comes.
     pub async fn shut_down(&self) {
-        self.to.lock().await.shutdown().await.expect("a connection that can be shut down");
+        let mut to = self.to.lock().await;
+        to.shutdown().await.expect("a connection that can be shut down");
+        // A pipe ends when nobody holds it.
+        *to = Box::new(tokio::io::sink());
     }
 
     /// Calls a method: its result, or its error object.

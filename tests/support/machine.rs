@@ -87,6 +87,11 @@ impl Machine {
         self.folder("PLIMSOLL_CONFIG_DIR")
     }
 
+    /// The folder of the socket.
+    pub fn runtime(&self) -> PathBuf {
+        self.folder("PLIMSOLL_RUNTIME_DIR")
+    }
+
     /// The environment of everything that is started here.
     pub fn environment(&self) -> &BTreeMap<String, String> {
         &self.env
@@ -96,6 +101,14 @@ impl Machine {
     pub fn command(&self, cwd: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.binary);
         command.args(arguments).current_dir(cwd).env_clear().envs(&self.env).kill_on_drop(true);
+        command
+    }
+
+    /// The same behind a line of shell, which gets the whole command as its arguments.
+    pub fn shell(&self, cwd: &Path, line: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", line, "sh"]).arg(&self.binary).args(arguments);
+        command.current_dir(cwd).env_clear().envs(&self.env).kill_on_drop(true);
         command
     }
 

@@ -9,7 +9,7 @@ use super::driver::{Driver, now};
 use super::editors::Editors;
 use super::hub::Hub;
 use super::load::{self, store_error};
-use super::setup::{Project, Shared, canonical};
+use super::setup::{Project, Shared, canonical, key_missing};
 use super::subscription::Subscription;
 use crate::config::{Folders, Overrides};
 use crate::process::background::Background;
@@ -185,7 +185,7 @@ impl Service {
         let daemon_env = |name: &str| self.inner.shared.daemon_env.get(name).cloned();
         provider::resolve_key(&endpoint, &client.env, daemon_env, key_command::standard_output)
             .await
-            .map_err(|error| ApiError::new(ApiErrorKind::AuthRequired, error.message))?;
+            .map_err(|error| key_missing(error.message))?;
         let id = new_session_id()?;
         let record = SessionRecord {
             id: id.clone(),
