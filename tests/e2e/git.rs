@@ -38,7 +38,7 @@ async fn a_linked_worktree_is_its_own_project() {
     let call = Call::new("run_terminal_cmd", json!({"command": "touch y.txt"}));
     let (said, root) = first_request(&linked.join("sub"), vec![Step::calls([call]), Step::say("Done.")]).await;
     assert_eq!(root, path);
-    assert!(said.contains("feature") && said.contains("?? x.txt"), "{said}");
+    assert!(said.contains("feature") && said.contains("untracked x.txt\n"), "{said}");
     assert!(linked.join("y.txt").exists());
     assert_eq!(repository.run_git(&["status", "--porcelain"]), "");
 }
@@ -49,7 +49,7 @@ async fn a_repository_without_a_commit_and_a_plain_folder_are_no_errors() {
     repository.run_git(&["init", "--quiet", "--initial-branch=trunk"]);
     let (said, _) = first_request(repository.path(), vec![Step::say("Done.")]).await;
     assert!(
-        said.contains("trunk") && said.to_lowercase().contains("no commits yet") && said.contains("?? a.txt"),
+        said.contains("trunk") && said.to_lowercase().contains("no commits yet") && said.contains("untracked a.txt\n"),
         "{said}"
     );
     assert!(!said.contains("fatal:"), "{said}");
@@ -69,6 +69,6 @@ async fn a_huge_untracked_folder_holds_nothing_up() {
         }
     }
     let (said, _) = first_request(repository.path(), vec![Step::say("Done.")]).await;
-    assert!(said.contains("M src/a.rs") && said.contains("?? blob/\n"), "{said}");
-    assert_eq!(said.matches("?? ").count(), 1, "{said}");
+    assert!(said.contains("unstaged M src/a.rs\n") && said.contains("untracked blob/\n"), "{said}");
+    assert_eq!(said.matches("\nuntracked ").count(), 1, "{said}");
 }

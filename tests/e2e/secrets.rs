@@ -69,7 +69,7 @@ async fn provider_keys_reach_no_command_and_no_file() {
 #[tokio::test]
 async fn a_repository_runs_nothing_by_its_configuration() {
     let workspace = Workspace::new().file("a.txt", "aaaa\n").file(".gitattributes", "* filter=x diff=x\n").git();
-    let trap = |name: &str| format!("touch '{}/PWN-{name}'; cat", workspace.text());
+    let trap = |name: &str| format!("touch '{}/PWN-{name}'; true", workspace.text());
     for name in
         ["core.fsmonitor", "diff.external", "diff.x.textconv", "core.pager", "core.sshCommand", "filter.x.clean"]
     {

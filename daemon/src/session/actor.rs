@@ -5,10 +5,14 @@ use super::driver::Driver;
 use super::hub::Hub;
 use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::turn::input::InputBody;
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// Messages that may wait for an actor; senders wait beyond it. Deltas come batched, so this is many reads of a stream.
 pub const MAILBOX: usize = 256;
+
+/// How often a store that could not be written is tried again: room on a disk comes back by a person's hand.
+const CATCH_UP_EVERY: Duration = Duration::from_secs(1);
 
 /// Everything that can be sent to a session.
 pub enum Msg {
@@ -95,9 +99,14 @@ impl Handle {
 pub(super) async fn run(mut driver: Driver, mut mailbox: mpsc::Receiver<Msg>) {
     let mut closing: Vec<oneshot::Sender<()>> = Vec::new();
     loop {
+        let behind = driver.is_behind();
         let message = tokio::select! {
             message = mailbox.recv() => message,
             Some(()) = driver.task_ended() => continue,
+            () = tokio::time::sleep(CATCH_UP_EVERY), if behind => {
+                driver.catch_up().await;
+                continue;
+            }
         };
         match message {
             None => break,

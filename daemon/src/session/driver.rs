@@ -16,6 +16,7 @@ use plimsoll_core::transcript::batch::Batch;
 use plimsoll_core::turn::effect::Effect;
 use plimsoll_core::turn::input::{Input, InputBody, Prompt};
 use plimsoll_core::turn::machine::{MAX_QUEUED, Machine, Settings};
+use plimsoll_core::turn::recover::Cut;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -50,6 +51,8 @@ pub(super) struct Driver {
     /// Who waits for the end of which turn.
     end_waiters: Vec<(TurnNo, oneshot::Sender<()>)>,
     counted: Option<Counted>,
+    /// A commit failed, and the turn that it cut has no stored end yet.
+    behind: bool,
 }
 
 /// Counts a running turn for as long as it lives.
@@ -90,6 +93,7 @@ impl Driver {
             answering: BTreeMap::new(),
             end_waiters: Vec::new(),
             counted: None,
+            behind: false,
         }
     }
 
@@ -225,7 +229,9 @@ impl Driver {
                 max_steps: turn.max_steps,
                 session_dir: turn.session_dir.clone(),
             };
-            self.machine = Some(load::machine(&self.store, &self.id, settings, now(), &self.hub).await?);
+            let cut = if self.behind { Cut::NotStored } else { Cut::Died };
+            self.machine = Some(load::machine(&self.store, &self.id, settings, cut, now(), &self.hub).await?);
+            self.behind = false;
         }
         self.machine.as_mut().ok_or_else(|| ApiError::new(ApiErrorKind::Internal, "the session could not be loaded"))
     }
@@ -279,6 +285,7 @@ impl Driver {
             let _ = reply.send(Err(load::store_error_ref(error)));
         }
         self.turns.clear();
+        self.behind = true;
         self.hub.close(&format!("the session could not be stored, so its turn was ended: {error}"));
     }
 
@@ -388,6 +395,19 @@ impl Driver {
         }
         self.running = None;
         self.counted = None;
+    }
+
+    /// Whether a turn that could not be stored waits for its end, and nothing of it runs any more.
+    pub(super) fn is_behind(&self) -> bool {
+        self.behind && self.machine.is_none() && self.tools.is_empty()
+    }
+
+    /// Gives a turn that could not be stored its end, once the store works again.
+    pub(super) async fn catch_up(&mut self) {
+        match load::recover_session(&self.store, &self.id, Cut::NotStored, now(), &self.hub).await {
+            Ok(()) => self.behind = false,
+            Err(error) => tracing::debug!(session = %self.id, %error, "the store cannot be written yet"),
+        }
     }
 
     /// Ends what still works for the session.

@@ -23,6 +23,7 @@ use crate::workspace::{Workspace, root_of};
 use plimsoll_core::id::{ProjectKey, Seq, SessionId};
 use plimsoll_core::path;
 use plimsoll_core::permission::policy::Mode;
+use plimsoll_core::turn::recover::Cut;
 use plimsoll_core::workspace::EditorState;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
@@ -117,7 +118,7 @@ impl Service {
             if sessions.contains_key(&session.id) {
                 continue;
             }
-            if let Err(error) = load::recover_session(&store, &session.id, now(), &Hub::new(Seq(0))).await {
+            if let Err(error) = load::recover_session(&store, &session.id, Cut::Died, now(), &Hub::new(Seq(0))).await {
                 tracing::error!(session = %session.id, %error, "a session that was cut could not be settled");
             }
         }
@@ -289,7 +290,7 @@ impl Service {
         }
         let project = self.project(&key).await?;
         let hub = Hub::new(Seq(0));
-        load::recover_session(&store, id, now(), &hub).await?;
+        load::recover_session(&store, id, Cut::Died, now(), &hub).await?;
         let row = store.session(id).await.map_err(store_error)?;
         let hub = Hub::new(row.counters.seq);
         let mode: Mode = row.mode.parse().unwrap_or_default();
