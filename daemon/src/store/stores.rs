@@ -182,7 +182,13 @@ impl Stores {
     /// Sessions from the index, the one that changed last first.
     pub async fn list_sessions(&self, filter: ListFilter) -> Result<ListPage, StoreError> {
         self.flush().await;
-        self.read(move |sql| sql.list(&filter)).await
+        // What a full disk keeps from being written is there all the same.
+        let unwritten = self.inner.index.pending();
+        self.read(move |sql| {
+            let page = sql.list(&filter)?;
+            if unwritten.is_empty() { Ok(page) } else { sql.with_unwritten(page, &filter, unwritten) }
+        })
+        .await
     }
 
     /// Projects that may have turns which the last daemon's death has cut: those not closed well, and those that the

@@ -3,8 +3,8 @@
 use super::super::effect::Effect;
 use super::super::input::{Input, InputBody, Prompt};
 use super::super::load::Loaded;
-use super::super::recover::{Cut, settle};
 use super::super::machine::{Counters, Machine, Settings};
+use super::super::recover::{Cut, settle};
 use crate::context::view::StoredView;
 use crate::event::{Ask, AskResolution, Delta, Event, EventBody};
 use crate::id::{AskId, CallId, RequestNo, Revision, StepNo, TurnNo};
