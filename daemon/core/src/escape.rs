@@ -46,7 +46,7 @@ pub fn restore(text: &str) -> Cow<'_, str> {
 }
 
 /// Calls `replace` for each opener (`<`, `&lt;`, `&amp;lt;`, …) that stands before a tag's name.
-fn rewrite<'a>(text: &'a str, replace: impl Fn(&mut String, &str, &str)) -> Cow<'a, str> {
+fn rewrite(text: &str, replace: impl Fn(&mut String, &str, &str)) -> Cow<'_, str> {
     let mut out: Option<String> = None;
     let mut copied = 0;
     let mut at = 0;

@@ -100,6 +100,7 @@ pub struct LayoutDir {
 /// A repository's state, or why there is none to tell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "a state is the usual case, and there is one per root")]
 pub enum GitBlock {
     /// The root lies in no repository.
     NotARepository,

@@ -1,6 +1,12 @@
 //! Golden requests: one scenario each, then the whole context as the model gets it, as a readable list. A changed file is
 //! read line by line before it is accepted (`UPDATE_EXPECT=1`).
 
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on has nothing better to do than to fail"
+)]
+
 use expect_test::expect_file;
 use plimsoll_core::id::Revision;
 use plimsoll_core::model::catalog::ModelProfile;

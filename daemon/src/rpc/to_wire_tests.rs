@@ -31,7 +31,7 @@ fn command() -> Body {
         cwd: ".".into(),
         exit: Exit::Code(1),
         duration_ms: 5,
-        output: Output { head: "o".into(), omitted: 0, tail: String::new(), total_bytes: 1 },
+        output: Output { head: "o".into(), omitted: 0, tail: String::new(), total_bytes: 1, omitted_lines: 0 },
         stderr: Output::default(),
         log: None,
         left_running: vec![],

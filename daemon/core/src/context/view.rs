@@ -115,7 +115,7 @@ impl View {
         let mut items = std::mem::take(&mut self.rerender);
         items.append(&mut self.unsent);
         self.unsent = items;
-        self.messages = epoch.preamble.clone();
+        self.messages.clone_from(&epoch.preamble);
         self.last_mark = None;
         self.marks.clear();
         self.stated = head.stated;

@@ -119,8 +119,7 @@ pub fn decide(mode: Mode, spec: &Spec, prepared: &Prepared, grants: &[Grant]) ->
         (Mode::Full, Some(target), _, _) if !granted => {
             ask(format!("{} is a protected place", target.path), spec, prepared)
         }
-        (Mode::Full, _, _, _) => Decision::Allow,
-        (Mode::Ask, None, None, Class::Read | Class::Interact) => Decision::Allow,
+        (Mode::Full, _, _, _) | (Mode::Ask, None, None, Class::Read | Class::Interact) => Decision::Allow,
         (Mode::Ask, None, _, _) if granted => Decision::Allow,
         (Mode::Ask, None, Some(target), Class::Read) => {
             ask(format!("{} lies outside the project", target.path), spec, prepared)

@@ -24,6 +24,7 @@ pub struct Item {
 /// The kinds of items.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "results are the usual case, and items are not moved about")]
 pub enum ItemBody {
     /// What the user said: a prompt, or steering while a turn runs.
     User(UserMessage),

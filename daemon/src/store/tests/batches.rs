@@ -6,6 +6,7 @@ use plimsoll_core::model::usage::Usage;
 use plimsoll_core::tool::outcome::{Todo, TodoStatus};
 use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::transcript::epoch::RequestEnd;
+use std::collections::BTreeMap;
 
 /// A session with one finished step and one open one; gives what was written.
 async fn two_steps(project: &ProjectStore, id: &SessionId) -> (Epoch, RequestRow, RequestRow) {
@@ -163,7 +164,7 @@ async fn items_are_read_in_pages_from_both_ends() {
     let items: Vec<Item> = (1..=10).map(|no| assistant(no, &format!("text {no}"))).collect();
     project.commit(&id, Batch { items: items.clone(), ..Batch::default() }).await.unwrap();
     let check = |page: ItemPage, from: usize, to: usize| {
-        assert_eq!(page, ItemPage { items: items[from..to].to_vec(), last: ItemNo(10) });
+        assert_eq!(page, ItemPage { items: items[from..to].to_vec(), projections: BTreeMap::new(), last: ItemNo(10) });
     };
     check(project.items_after(&id, ItemNo(0), 4).await.unwrap(), 0, 4);
     check(project.items_after(&id, ItemNo(8), 4).await.unwrap(), 8, 10);

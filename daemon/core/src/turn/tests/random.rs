@@ -36,7 +36,7 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
     let pending = world.pending.remove(at);
     match pending {
         Pending::Collect => {
-            if dice.2 % 5 == 0 {
+            if dice.2.is_multiple_of(5) {
                 world.environment.instructions[0].text.push('!');
             }
             let environment = Box::new(world.environment.clone());
@@ -85,7 +85,7 @@ fn model(world: &mut World, dice: Dice, request: crate::id::RequestNo, body: Vec
         4 => event(world, ModelEvent::Finished(StopReason::EndTurn)),
         5 | 6 => {
             event(world, ModelEvent::BlockDone { block: 0, content: BlockContent::Text("done".into()) });
-            let stop = if dice.2 % 7 == 0 { StopReason::MaxTokens } else { StopReason::EndTurn };
+            let stop = if dice.2.is_multiple_of(7) { StopReason::MaxTokens } else { StopReason::EndTurn };
             event(world, ModelEvent::Finished(stop));
         }
         _ => {
@@ -110,14 +110,14 @@ fn act(world: &mut World, dice: Dice, crashes: bool) {
     match dice.0 % 24 {
         0 => world.prompt("do something"),
         1 => world.input(InputBody::Steer("and this".into())),
-        2 if dice.1 % 3 == 0 => world.input(InputBody::Cancel),
+        2 if dice.1.is_multiple_of(3) => world.input(InputBody::Cancel),
         3..=6 => {
             if let Some(ask) = world.open_asks().first().copied() {
                 let choice = [AskChoice::AllowOnce, AskChoice::AllowSession, AskChoice::Reject][dice.1 as usize % 3];
                 world.input(InputBody::Answer { ask, choice, advice: None });
             }
         }
-        7 if crashes && dice.1 % 2 == 0 => world.crash(Api::OpenaiChat),
+        7 if crashes && dice.1.is_multiple_of(2) => world.crash(Api::OpenaiChat),
         _ if !world.pending.is_empty() => {
             let at = dice.0 as usize % world.pending.len();
             answer(world, at, dice);

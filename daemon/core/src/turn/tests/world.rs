@@ -210,7 +210,7 @@ impl World {
                     self.pending.push(Pending::Model(call.no, call.body));
                 }
                 Effect::StopModel(no) => {
-                    self.pending.retain(|pending| !matches!(pending, Pending::Model(of, _) if *of == no))
+                    self.pending.retain(|pending| !matches!(pending, Pending::Model(of, _) if *of == no));
                 }
                 Effect::Prepare(call) => self.pending.push(Pending::Prepare(call)),
                 Effect::Run { call, .. } => {
