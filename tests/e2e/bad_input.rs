@@ -27,7 +27,15 @@ async fn a_refused_key(api: Api) {
     assert!(text.contains("TEST_KEY") && !text.contains("sk-wrong"), "{text}");
     assert_eq!(
         told(&client.events(), 0),
-        ["turn 1", "user \"hello\"", "step 1", "step 1 answered", "notice modelError", "turn 1 ends: modelError"]
+        [
+            "session changed",
+            "turn 1",
+            "user \"hello\"",
+            "step 1",
+            "step 1 answered",
+            "notice modelError",
+            "turn 1 ends: modelError"
+        ]
     );
     assert_eq!(server.requests().len(), 1, "a wrong key is not tried again");
     assert_eq!(client.turn(&session, "hello again").await["stopReason"], "endTurn");
@@ -50,6 +58,7 @@ async fn a_failure_that_passes(api: Api) {
     assert_eq!(
         told(&client.events(), 0),
         [
+            "session changed",
             "turn 1",
             "user \"hello\"",
             "step 1",
@@ -213,6 +222,25 @@ async fn tools_say_that_the_workspace_is_gone() {
         assert!(text.contains("workspace missing") && text.contains(root.to_str().expect("plain")), "{call}: {text}");
     }
     server.assert_clean();
+}
+
+#[tokio::test]
+async fn a_daemon_outlives_the_folder_it_was_started_in() {
+    let outer = Workspace::new().file("w1/a.txt", "alpha\n");
+    let root = outer.path().join("w1");
+    let machine = Machine::new(plimsoll_tests::binary!());
+    let mut ask = machine.command(&root, &["ask", "where is alpha?"]);
+    let output = plimsoll_tests::in_time("the command", ask.stdin(std::process::Stdio::null()).output()).await;
+    assert_eq!(output.expect("it runs").status.code(), Some(0));
+    let pid = machine.daemon_pid().expect("it runs");
+    std::fs::remove_dir_all(&root).expect("the folder goes");
+    let other = Workspace::new().file("b.txt", "beta\n");
+    let mut ask = machine.command(other.path(), &["ask", "where is beta?"]);
+    let output = plimsoll_tests::in_time("the command", ask.stdin(std::process::Stdio::null()).output()).await;
+    let output = output.expect("it runs");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("b.txt"), "{output:?}");
+    assert_eq!(machine.daemon_pid(), Some(pid));
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use plimsoll_tests::machine::Machine;
 use plimsoll_tests::model_server::{Call, Gate, ModelServer, Script, Seen, Step};
 use plimsoll_tests::over_both_apis;
 use plimsoll_tests::sent::{assert_grows, assert_replayed};
-use plimsoll_tests::told::{items, told};
+use plimsoll_tests::told::{durable, items, told};
 use plimsoll_tests::workspace::Workspace;
 use serde_json::{Value, json};
 
@@ -76,8 +76,6 @@ async fn in_the_middle_of_a_command(api: Api) {
     let after = client.events();
     assert_eq!(told(&after, seen), ["c2 unknown", "notice crash", "meta unknownOperations", "turn 1 ends: crashed"]);
     let whole = all(&daemon, &session, last_seq(&after)).await;
-    let durable =
-        |events: &[Value]| -> Vec<Value> { events.iter().filter(|event| !event["seq"].is_null()).cloned().collect() };
     assert_eq!(durable(&whole), [durable(&before), durable(&after)].concat());
     let page = client.ok("transcript/read", json!({"session": session})).await;
     assert_eq!(page["items"], json!(items(&whole)));

@@ -6,6 +6,7 @@ mod bad_input;
 mod bridges;
 mod crash;
 mod daemon_life;
+mod data;
 mod disk_full;
 mod git;
 mod interrupt;

@@ -96,7 +96,7 @@ async fn a_deleted_session_leaves_no_word_behind() {
     assert_ne!(holding(&daemon.machine().data(), &words), Vec::<String>::new());
     client.ok("session/delete", json!({"session": session})).await;
     client.ok("session/delete", json!({"session": session})).await;
-    assert_eq!(ids(&client.ok("session/list", json!({})).await), [kept.clone()]);
+    assert_eq!(ids(&client.ok("session/list", json!({})).await), std::slice::from_ref(&kept));
     assert_eq!(client.err("session/get", json!({"session": session})).await["data"]["kind"], "notFound");
     assert_eq!(holding(&daemon.machine().data(), &words), Vec::<String>::new());
     daemon.stop().await;

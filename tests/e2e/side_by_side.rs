@@ -46,6 +46,37 @@ async fn prompts_at_once_are_turns_one_after_the_other(api: Api) {
 }
 
 #[tokio::test]
+async fn a_call_that_is_repeated_is_done_once() {
+    let workspace = Workspace::new();
+    let gate = Gate::new();
+    let steps = [Step::empty().text("One").stall(&gate).text("."), Step::say("Two.")];
+    let server = ModelServer::start(Script::new(steps)).await;
+    let daemon = Machine::new(plimsoll_tests::binary!()).model(&server, Api::OpenaiChat, "full").daemon().await;
+    let (client, other) = (daemon.client().await, daemon.client().await);
+    let project = client.ok("project/open", json!({"roots": [workspace.text()]})).await;
+    let create = json!({"project": project["key"], "idempotencyKey": "make"});
+    let (made, again) = tokio::join!(client.ok("session/create", create.clone()), other.ok("session/create", create));
+    assert_eq!(made, again);
+    let session = made["id"].as_str().expect("an id");
+    client.attach(session, 0).await;
+    // The first is beginning, then it runs; the second waits behind it.
+    let prompt = |key: &str| json!({"session": session, "text": key, "idempotencyKey": key});
+    let (first, again) = tokio::join!(client.ok("turn/start", prompt("one")), other.ok("turn/start", prompt("one")));
+    assert_eq!((&first, &again), (&json!({"turn": 1, "queued": false}), &json!({"turn": 1, "queued": false})));
+    let second = client.ok("turn/start", prompt("two")).await;
+    assert_eq!(second, json!({"turn": 2, "queued": true}));
+    assert_eq!(other.ok("turn/start", prompt("two")).await, second);
+    assert_eq!(other.ok("turn/start", prompt("one")).await, first);
+    gate.release();
+    client.completed(session, 2).await;
+    assert_eq!(other.ok("turn/start", prompt("two")).await["turn"], 2);
+    let users: Vec<String> = told(&client.events(), 0).into_iter().filter(|line| line.starts_with("user")).collect();
+    assert_eq!(users, ["user \"one\"", "user \"two\""]);
+    server.assert_clean();
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test]
 async fn a_session_that_waits_holds_up_no_other() {
     let workspaces = [Workspace::new(), Workspace::new()];
     let gate = Gate::new();

@@ -6,11 +6,11 @@ use plimsoll_tests::machine::Machine;
 use plimsoll_tests::model_server::{Call, Gate, ModelServer, Script, Seen, Step, Usage};
 use plimsoll_tests::over_both_apis;
 use plimsoll_tests::sent::{assert_grows, assert_replayed};
-use plimsoll_tests::told::{items, told};
+use plimsoll_tests::told::{durable, items, told};
 use plimsoll_tests::workspace::Workspace;
 use serde_json::{Value, json};
 
-over_both_apis! { reads_a_command_and_an_answer questions_are_answered_once }
+over_both_apis! { reads_a_command_and_an_answer questions_are_answered_once a_client_that_comes_late }
 
 fn read(path: &str) -> Call {
     Call::new("read_file", json!({"target_file": path}))
@@ -70,6 +70,7 @@ async fn reads_a_command_and_an_answer(api: Api) {
     assert_eq!(
         lines,
         [
+            "session changed",
             "turn 1",
             "user \"How many lines?\"",
             "step 1",
@@ -94,8 +95,6 @@ async fn reads_a_command_and_an_answer(api: Api) {
             "turn 1 ends: endTurn",
         ]
     );
-    let durable =
-        |events: &[Value]| -> Vec<Value> { events.iter().filter(|event| !event["seq"].is_null()).cloned().collect() };
     assert_eq!(durable(&second.events()), durable(&events));
     let page = first.ok("transcript/read", json!({"session": session})).await;
     assert_eq!(page["items"], json!(items(&events)));
@@ -158,4 +157,31 @@ async fn questions_are_answered_once(api: Api) {
     assert_eq!(asked, 2, "the second equal call is covered by the grant");
     server.assert_clean();
     assert_replayed(&mut daemon, &server).await;
+}
+
+async fn a_client_that_comes_late(api: Api) {
+    let (workspace, gate) = (Workspace::new(), Gate::new());
+    let step = Step::empty().reasoning("Hm.").text_in(["Once ", "upon "]).stall(&gate).text("a time.");
+    let server = ModelServer::start(Script::new([step])).await;
+    let daemon = Machine::new(plimsoll_tests::binary!()).model(&server, api, "full").daemon().await;
+    let client = daemon.client().await;
+    let session = client.session(&workspace).await;
+    let turn = client.start(&session, "tell me").await;
+    let text = |events: &[Value]| -> String {
+        let deltas = events.iter().filter(|event| event["type"] == "textDelta");
+        deltas.map(|event| event["text"].as_str().unwrap_or_default()).collect()
+    };
+    client.wait_events("the text so far", |events| text(events) == "Once upon ").await;
+    let late = daemon.client().await;
+    late.attach(&session, 0).await;
+    let events = late.wait_events("the text so far", |events| text(events) == "Once upon ").await;
+    let first = events.iter().find(|event| event["type"] == "textDelta").expect("a delta");
+    assert_eq!((&first["offset"], &first["text"]), (&json!(0), &json!("Once upon ")), "in one piece");
+    gate.release();
+    for client in [&client, &late] {
+        client.completed(&session, turn).await;
+        let lines = told(&client.events(), 0);
+        assert!(lines.contains(&"text \"Once upon a time.\"".to_owned()), "{lines:#?}");
+    }
+    server.assert_clean();
 }

@@ -199,7 +199,7 @@ async fn large_messages_pass_and_endless_ones_end_their_connection() {
     while stream.write_all(&chunk).await.is_ok() {
         sent += 1;
         assert!(sent <= 70, "an endless line is ended at 64 MiB");
-        if sent % 32 == 0 {
+        if sent.is_multiple_of(32) {
             witness.ok("daemon/status", json!({})).await;
         }
     }

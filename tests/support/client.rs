@@ -235,14 +235,13 @@ async fn read(from: impl AsyncRead + Unpin, framing: Framing, inbox: Arc<Inbox>)
         {
             let mut state = inbox.lock();
             let answered = message["id"].as_u64().filter(|_| message.get("method").is_none());
-            match answered.and_then(|id| state.waiting.remove(&id)) {
-                Some(waiting) => drop(waiting.send(message)),
-                None => {
-                    if message["method"] == "session/event" {
-                        state.events.push(message["params"]["result"].clone());
-                    }
-                    state.others.push(message);
+            if let Some(waiting) = answered.and_then(|id| state.waiting.remove(&id)) {
+                drop(waiting.send(message));
+            } else {
+                if message["method"] == "session/event" {
+                    state.events.push(message["params"]["result"].clone());
                 }
+                state.others.push(message);
             }
         }
         inbox.changed.send_modify(|count| *count += 1);

@@ -55,6 +55,18 @@ pub fn item(item: &Value) -> String {
     }
 }
 
+/// The durable events among `events`, whole, but for the state of the session that some show: that is the present one,
+/// whenever they are read.
+pub fn durable(events: &[Value]) -> Vec<Value> {
+    let mut durable: Vec<Value> = events.iter().filter(|event| !event["seq"].is_null()).cloned().collect();
+    for event in &mut durable {
+        if let Some(fields) = event.as_object_mut() {
+            fields.remove("info");
+        }
+    }
+    durable
+}
+
 /// The items of these events, whole, in order.
 pub fn items(events: &[Value]) -> Vec<Value> {
     events.iter().filter(|event| event["type"] == "itemAdded").map(|event| event["item"].clone()).collect()

@@ -43,10 +43,12 @@ pub(super) struct Driver {
     running: Option<TurnSetup>,
     request: Option<(RequestNo, CancellationToken)>,
     tools: BTreeMap<CallId, CancellationToken>,
-    /// Who waits for the turn that begins: it is accepted once it is stored.
-    beginning: Option<PromptReply>,
+    /// Who waits for the turn that begins, which is accepted once it is stored; and the client's key for it.
+    beginning: Option<(Option<String>, Vec<PromptReply>)>,
     /// Who waits for its place behind the running turn.
     queueing: Option<PromptReply>,
+    /// Keys of prompts that wait and are not stored yet.
+    queued: BTreeMap<String, TurnNo>,
     answering: BTreeMap<AskId, VecDeque<oneshot::Sender<Result<bool, ApiError>>>>,
     /// Who waits for the end of which turn.
     end_waiters: Vec<(TurnNo, oneshot::Sender<()>)>,
@@ -90,6 +92,7 @@ impl Driver {
             tools: BTreeMap::new(),
             beginning: None,
             queueing: None,
+            queued: BTreeMap::new(),
             answering: BTreeMap::new(),
             end_waiters: Vec::new(),
             counted: None,
@@ -120,6 +123,12 @@ impl Driver {
         busy: WhenBusy,
         reply: PromptReply,
     ) {
+        if let (Some(key), Some((Some(begun), waiting))) = (&key, &mut self.beginning)
+            && key == begun
+        {
+            waiting.push(reply);
+            return;
+        }
         match self.prepare_prompt(client, key.as_deref(), busy).await {
             Ok(Ready::Known(turn)) => {
                 let _ = reply.send(Ok(turn));
@@ -127,7 +136,7 @@ impl Driver {
             Ok(Ready::New(turn)) => {
                 self.turns.push_back(*turn);
                 if self.machine.as_ref().is_some_and(Machine::is_idle) {
-                    self.beginning = Some(reply);
+                    self.beginning = Some((key.clone(), vec![reply]));
                 } else {
                     self.queueing = Some(reply);
                 }
@@ -144,6 +153,9 @@ impl Driver {
             && let Some(turn) = self.store.prompt_turn(&self.id, key).await.map_err(load::store_error)?
         {
             return Ok(Ready::Known(AcceptedTurn { turn, queued: false }));
+        }
+        if let Some(turn) = key.and_then(|key| self.queued.get(key)) {
+            return Ok(Ready::Known(AcceptedTurn { turn: *turn, queued: true }));
         }
         let turn = self.project.turn(&self.id, client, &self.model).await?;
         let machine = self.machine(&turn).await?;
@@ -278,7 +290,9 @@ impl Driver {
     /// The store could not follow: everybody who waits is told, and the session is loaded anew when it is next needed.
     fn store_failed(&mut self, error: &StoreError) {
         tracing::error!(session = %self.id, %error, "a commit failed; the turn was ended");
-        for reply in self.beginning.take().into_iter().chain(self.queueing.take()) {
+        let beginning = self.beginning.take().into_iter().flat_map(|(_, waiting)| waiting);
+        self.queued.clear();
+        for reply in beginning.chain(self.queueing.take()) {
             let _ = reply.send(Err(load::store_error_ref(error)));
         }
         for reply in std::mem::take(&mut self.answering).into_values().flatten() {
@@ -345,18 +359,26 @@ impl Driver {
                     self.tasks.spawn(tasks::timer(id, delay_ms, mailbox));
                 }
             }
-            Effect::Accepted { turn, queued, .. } => {
-                let waiting = if queued { &mut self.queueing } else { &mut self.beginning };
-                if let Some(reply) = waiting.take() {
-                    let _ = reply.send(Ok(AcceptedTurn { turn, queued }));
-                }
-            }
+            Effect::Accepted { key, turn, queued } => self.accepted(key, AcceptedTurn { turn, queued }),
             Effect::AnswerTaken { ask, taken } => {
                 if let Some(reply) = self.answering.get_mut(&ask).and_then(VecDeque::pop_front) {
                     let _ = reply.send(Ok(taken));
                 }
                 self.answering.retain(|_, waiting| !waiting.is_empty());
             }
+        }
+    }
+
+    fn accepted(&mut self, key: Option<String>, accepted: AcceptedTurn) {
+        let waiting = if accepted.queued {
+            self.queued.extend(key.map(|key| (key, accepted.turn)));
+            self.queueing.take().into_iter().collect()
+        } else {
+            self.queued.retain(|_, turn| *turn != accepted.turn);
+            self.beginning.take().map(|(_, waiting)| waiting).unwrap_or_default()
+        };
+        for reply in waiting {
+            let _ = reply.send(Ok(accepted));
         }
     }
 

@@ -209,7 +209,9 @@ mod tests {
         let catalog: Catalog = toml::from_str(include_str!("models.toml")).unwrap();
         assert_eq!(&catalog, Catalog::builtin());
         let names: Vec<&str> = catalog.providers.iter().map(|provider| provider.name.as_str()).collect();
-        assert_eq!(names, ["anthropic", "openai", "deepseek", "openrouter", "offline"]);
+        let expected =
+            ["anthropic", "openai", "deepseek", "openrouter", "mistral", "groq", "xai", "gemini", "qwen", "offline"];
+        assert_eq!(names, expected);
         for provider in &catalog.providers {
             assert_eq!(provider.key_env.is_none(), provider.api == Api::Offline);
             assert_eq!(provider.base_url.is_empty(), provider.api == Api::Offline);
