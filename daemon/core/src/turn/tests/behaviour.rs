@@ -209,6 +209,7 @@ fn steering_of_a_turn_that_fails_is_kept_for_the_next_request() {
     world.prompt("again");
     collect(&mut world);
     assert!(String::from_utf8_lossy(&world.bodies[1]).contains("use tabs"));
+    reply(&mut world, vec![text("with tabs")], StopReason::EndTurn);
     world.check_settled();
 }
 
