@@ -20,7 +20,7 @@ use crate::store::{ListFilter, ProjectStore, SessionRecord, Stores};
 use crate::tool::Tool;
 use crate::tool::registry::Registry;
 use crate::tool::run_terminal_cmd::RunTerminalCmd;
-use crate::workspace::{Workspace, root_of};
+use crate::workspace::{Waits, Workspace, root_of};
 use plimsoll_core::id::{ProjectKey, Seq, SessionId};
 use plimsoll_core::path;
 use plimsoll_core::permission::policy::Mode;
@@ -158,7 +158,7 @@ impl Service {
         let revision = store.revision().await.map_err(|error| store_error(&error))?;
         Ok(Arc::new(Project {
             key: key.clone(),
-            workspace: Workspace::open(record.roots.clone(), revision),
+            workspace: Workspace::open(record.roots.clone(), revision, Waits::default()),
             roots: record.roots,
             folder: canonical(store.folder()),
             shared: Arc::clone(&self.inner.shared),
