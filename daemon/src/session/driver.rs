@@ -8,7 +8,7 @@ use super::load;
 use super::setup::{Project, TurnSetup};
 use super::tasks;
 use crate::store::{ProjectStore, StoreError};
-use plimsoll_core::event::Delta;
+use plimsoll_core::event::{Delta, Event, EventBody};
 use plimsoll_core::id::{AskId, CallId, RequestNo, SessionId};
 use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::time::Timestamp;
@@ -190,11 +190,23 @@ impl Driver {
         if let Some(machine) = &mut self.machine {
             machine.set_mode(mode);
         }
-        Ok(())
+        self.changed().await
     }
 
     pub(super) async fn rename(&mut self, title: &str) -> Result<(), ApiError> {
-        self.store.rename(&self.id, title, now()).await.map(|_| ()).map_err(load::store_error)
+        self.store.rename(&self.id, title, now()).await.map_err(load::store_error)?;
+        self.changed().await
+    }
+
+    /// Has the clients told that the session's record has changed. The machine counts the events while there is one.
+    async fn changed(&mut self) -> Result<(), ApiError> {
+        if self.machine.is_some() {
+            self.input(InputBody::SessionChanged).await;
+            return Ok(());
+        }
+        let event = Event { seq: self.hub.head().next(), at: now(), body: EventBody::SessionChanged };
+        let batch = Batch { events: vec![event], ..Batch::default() };
+        self.commit(batch).await.map_err(load::store_error)
     }
 
     /// The machine, loaded when it is not there, or when it works with another model than this turn's.

@@ -87,6 +87,8 @@ pub enum InputBody {
     },
     /// The time of `Effect::StartTimer` is over.
     Timer(TimerId),
+    /// The session's record has another title, mode or model; clients are to be told.
+    SessionChanged,
 }
 
 /// A timer of the machine; the latest one started is the only one that counts.

@@ -122,6 +122,16 @@ impl Machine {
             }
             InputBody::ResultLoaded { call, result } => self.result_loaded(call, result),
             InputBody::Timer(id) => self.timer(id),
+            InputBody::SessionChanged => self.session_changed(),
+        }
+    }
+
+    /// What is held is committed whole when its time comes, and takes the event along; else the event goes alone.
+    fn session_changed(&mut self) {
+        let alone = self.held == Batch::default();
+        self.add_event(EventBody::SessionChanged);
+        if alone || self.is_idle() {
+            self.commit();
         }
     }
 
