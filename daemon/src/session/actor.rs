@@ -5,10 +5,14 @@ use super::driver::Driver;
 use super::hub::Hub;
 use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::turn::input::InputBody;
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// Messages that may wait for an actor; senders wait beyond it. Deltas come batched, so this is many reads of a stream.
 pub const MAILBOX: usize = 256;
+
+/// How often a store that could not be written is tried again: room on a disk comes back by a person's hand.
+const CATCH_UP_EVERY: Duration = Duration::from_secs(1);
 
 /// Everything that can be sent to a session.
 pub enum Msg {
@@ -36,7 +40,7 @@ pub enum Msg {
     },
     /// A client interrupts.
     Cancel {
-        /// Answered when no turn runs any more.
+        /// Answered when the turn that ran is over.
         reply: oneshot::Sender<()>,
     },
     /// A client answers a question.
@@ -95,16 +99,18 @@ impl Handle {
 pub(super) async fn run(mut driver: Driver, mut mailbox: mpsc::Receiver<Msg>) {
     let mut closing: Vec<oneshot::Sender<()>> = Vec::new();
     loop {
+        let behind = driver.is_behind();
         let message = tokio::select! {
             message = mailbox.recv() => message,
             Some(()) = driver.task_ended() => continue,
+            () = tokio::time::sleep(CATCH_UP_EVERY), if behind => {
+                driver.catch_up().await;
+                continue;
+            }
         };
         match message {
             None => break,
-            Some(Msg::Close { reply }) => {
-                closing.push(reply);
-                driver.cancel().await;
-            }
+            Some(Msg::Close { reply }) => closing.push(reply),
             Some(Msg::Prompt { client, text, key, busy, reply }) if closing.is_empty() => {
                 driver.prompt(&client, text, key, busy, reply).await;
             }
@@ -116,8 +122,7 @@ pub(super) async fn run(mut driver: Driver, mut mailbox: mpsc::Receiver<Msg>) {
                 let _ = reply.send(Err(closing_error()));
             }
             Some(Msg::Cancel { reply }) => {
-                driver.cancel().await;
-                driver.when_idle(reply);
+                driver.cancel_for(reply).await;
             }
             Some(Msg::Answer { answer, reply }) => driver.answer(answer, reply).await,
             Some(Msg::SetMode { mode, reply }) => {
@@ -132,6 +137,10 @@ pub(super) async fn run(mut driver: Driver, mut mailbox: mpsc::Receiver<Msg>) {
                 }
                 driver.burst_over();
             }
+        }
+        if !closing.is_empty() {
+            // Also those that waited: each is stored, and ends before it asks the model anything.
+            driver.cancel().await;
         }
         driver.settle_idle();
         if !closing.is_empty() && driver.is_idle() {

@@ -9,13 +9,14 @@ use super::setup::{Project, TurnSetup};
 use super::tasks;
 use crate::store::{ProjectStore, StoreError};
 use plimsoll_core::event::{Delta, Event, EventBody};
-use plimsoll_core::id::{AskId, CallId, RequestNo, SessionId};
+use plimsoll_core::id::{AskId, CallId, RequestNo, SessionId, TurnNo};
 use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::transcript::batch::Batch;
 use plimsoll_core::turn::effect::Effect;
 use plimsoll_core::turn::input::{Input, InputBody, Prompt};
 use plimsoll_core::turn::machine::{MAX_QUEUED, Machine, Settings};
+use plimsoll_core::turn::recover::Cut;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,10 +43,16 @@ pub(super) struct Driver {
     running: Option<TurnSetup>,
     request: Option<(RequestNo, CancellationToken)>,
     tools: BTreeMap<CallId, CancellationToken>,
-    accepting: VecDeque<PromptReply>,
+    /// Who waits for the turn that begins: it is accepted once it is stored.
+    beginning: Option<PromptReply>,
+    /// Who waits for its place behind the running turn.
+    queueing: Option<PromptReply>,
     answering: BTreeMap<AskId, VecDeque<oneshot::Sender<Result<bool, ApiError>>>>,
-    idle_waiters: Vec<oneshot::Sender<()>>,
+    /// Who waits for the end of which turn.
+    end_waiters: Vec<(TurnNo, oneshot::Sender<()>)>,
     counted: Option<Counted>,
+    /// A commit failed, and the turn that it cut has no stored end yet.
+    behind: bool,
 }
 
 /// Counts a running turn for as long as it lives.
@@ -81,10 +88,12 @@ impl Driver {
             running: None,
             request: None,
             tools: BTreeMap::new(),
-            accepting: VecDeque::new(),
+            beginning: None,
+            queueing: None,
             answering: BTreeMap::new(),
-            idle_waiters: Vec::new(),
+            end_waiters: Vec::new(),
             counted: None,
+            behind: false,
         }
     }
 
@@ -117,7 +126,11 @@ impl Driver {
             }
             Ok(Ready::New(turn)) => {
                 self.turns.push_back(*turn);
-                self.accepting.push_back(reply);
+                if self.machine.as_ref().is_some_and(Machine::is_idle) {
+                    self.beginning = Some(reply);
+                } else {
+                    self.queueing = Some(reply);
+                }
                 self.input(InputBody::Prompt(Prompt { text, key })).await;
             }
             Err(error) => {
@@ -140,7 +153,7 @@ impl Driver {
                     .hint("wait for its end, steer it, or let the prompt wait behind it"));
             }
             if machine.queued() >= MAX_QUEUED {
-                return Err(ApiError::new(ApiErrorKind::Busy, format!("{MAX_QUEUED} prompts are waiting already")));
+                return Err(queue_full());
             }
         }
         Ok(Ready::New(Box::new(turn)))
@@ -149,11 +162,13 @@ impl Driver {
     pub(super) async fn steer(&mut self, client: &Client, text: String, reply: oneshot::Sender<Result<(), ApiError>>) {
         let ready = match self.project.turn(&self.id, client, &self.model).await {
             Ok(turn) => match self.machine(&turn).await {
-                Ok(machine) if machine.is_idle() => {
+                Ok(machine) if machine.takes_steering() => Ok(()),
+                Ok(machine) if machine.queued() >= MAX_QUEUED => Err(queue_full()),
+                // It is a prompt then, and needs its surroundings.
+                Ok(_) => {
                     self.turns.push_back(turn);
                     Ok(())
                 }
-                Ok(_) => Ok(()),
                 Err(error) => Err(error),
             },
             Err(error) => Err(error),
@@ -169,9 +184,15 @@ impl Driver {
         self.input(InputBody::Cancel).await;
     }
 
-    /// Answers once no turn runs.
-    pub(super) fn when_idle(&mut self, reply: oneshot::Sender<()>) {
-        self.idle_waiters.push(reply);
+    /// Interrupts the running turn and answers once it is over; those that wait behind it go on.
+    pub(super) async fn cancel_for(&mut self, reply: oneshot::Sender<()>) {
+        match self.machine.as_ref().and_then(Machine::running_turn) {
+            Some(turn) => self.end_waiters.push((turn, reply)),
+            None => {
+                let _ = reply.send(());
+            }
+        }
+        self.cancel().await;
     }
 
     pub(super) async fn answer(&mut self, answer: Answer, reply: oneshot::Sender<Result<bool, ApiError>>) {
@@ -220,7 +241,9 @@ impl Driver {
                 max_steps: turn.max_steps,
                 session_dir: turn.session_dir.clone(),
             };
-            self.machine = Some(load::machine(&self.store, &self.id, settings, now(), &self.hub).await?);
+            let cut = if self.behind { Cut::NotStored } else { Cut::Died };
+            self.machine = Some(load::machine(&self.store, &self.id, settings, cut, now(), &self.hub).await?);
+            self.behind = false;
         }
         self.machine.as_mut().ok_or_else(|| ApiError::new(ApiErrorKind::Internal, "the session could not be loaded"))
     }
@@ -267,13 +290,14 @@ impl Driver {
     /// The store could not follow: everybody who waits is told, and the session is loaded anew when it is next needed.
     fn store_failed(&mut self, error: &StoreError) {
         tracing::error!(session = %self.id, %error, "a commit failed; the turn was ended");
-        for reply in self.accepting.drain(..) {
+        for reply in self.beginning.take().into_iter().chain(self.queueing.take()) {
             let _ = reply.send(Err(load::store_error_ref(error)));
         }
         for reply in std::mem::take(&mut self.answering).into_values().flatten() {
             let _ = reply.send(Err(load::store_error_ref(error)));
         }
         self.turns.clear();
+        self.behind = true;
         self.hub.close(&format!("the session could not be stored, so its turn was ended: {error}"));
     }
 
@@ -334,7 +358,8 @@ impl Driver {
                 }
             }
             Effect::Accepted { turn, queued, .. } => {
-                if let Some(reply) = self.accepting.pop_front() {
+                let waiting = if queued { &mut self.queueing } else { &mut self.beginning };
+                if let Some(reply) = waiting.take() {
                     let _ = reply.send(Ok(AcceptedTurn { turn, queued }));
                 }
             }
@@ -370,6 +395,10 @@ impl Driver {
 
     /// Tells those who wait that no turn runs, and forgets what only a turn needs.
     pub(super) fn settle_idle(&mut self) {
+        let running = self.machine.as_ref().and_then(Machine::running_turn);
+        for (_, waiter) in self.end_waiters.extract_if(.., |(turn, _)| Some(*turn) != running) {
+            let _ = waiter.send(());
+        }
         if !self.is_idle() {
             return;
         }
@@ -378,8 +407,18 @@ impl Driver {
         }
         self.running = None;
         self.counted = None;
-        for waiter in self.idle_waiters.drain(..) {
-            let _ = waiter.send(());
+    }
+
+    /// Whether a turn that could not be stored waits for its end, and nothing of it runs any more.
+    pub(super) fn is_behind(&self) -> bool {
+        self.behind && self.machine.is_none() && self.tools.is_empty()
+    }
+
+    /// Gives a turn that could not be stored its end, once the store works again.
+    pub(super) async fn catch_up(&mut self) {
+        match load::recover_session(&self.store, &self.id, Cut::NotStored, now(), &self.hub).await {
+            Ok(()) => self.behind = false,
+            Err(error) => tracing::debug!(session = %self.id, %error, "the store cannot be written yet"),
         }
     }
 
@@ -402,6 +441,11 @@ enum Ready {
     Known(AcceptedTurn),
     /// It is new, with the surroundings of its turn.
     New(Box<TurnSetup>),
+}
+
+fn queue_full() -> ApiError {
+    ApiError::new(ApiErrorKind::Busy, format!("{MAX_QUEUED} prompts are waiting already"))
+        .hint("wait until one of them has ended")
 }
 
 /// The wall clock.

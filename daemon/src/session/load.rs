@@ -13,17 +13,18 @@ use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::transcript::item::ItemBody;
 use plimsoll_core::turn::load::Loaded;
 use plimsoll_core::turn::machine::{Counters, Machine, Settings};
-use plimsoll_core::turn::recover::settle;
+use plimsoll_core::turn::recover::{Cut, settle};
 
 /// A machine that goes on where the session stands.
 pub(super) async fn machine(
     store: &ProjectStore,
     id: &SessionId,
     settings: Settings,
+    cut: Cut,
     now: Timestamp,
     hub: &Hub,
 ) -> Result<Machine, ApiError> {
-    recover_session(store, id, now, hub).await?;
+    recover_session(store, id, cut, now, hub).await?;
     let mut loaded = load(store, id).await?;
     let other_wire = loaded
         .view
@@ -41,15 +42,16 @@ pub(super) async fn machine(
     Ok(Machine::load(loaded, settings))
 }
 
-/// Settles a session whose daemon died in the middle of a turn; does nothing otherwise.
+/// Settles a session whose turn was cut, in this way; does nothing otherwise.
 pub(super) async fn recover_session(
     store: &ProjectStore,
     id: &SessionId,
+    cut: Cut,
     now: Timestamp,
     hub: &Hub,
 ) -> Result<(), ApiError> {
     let loaded = load(store, id).await?;
-    let Some(batch) = settle(&loaded, now) else { return Ok(()) };
+    let Some(batch) = settle(&loaded, cut, now) else { return Ok(()) };
     for operation in loaded.operations.iter().filter(|operation| operation.state == OpState::Running) {
         if let Some(process) = operation.process.clone() {
             // The helper's lifeline has ended them already; this is for one that was killed with the daemon.
@@ -178,5 +180,11 @@ pub(super) fn store_error_ref(error: &StoreError) -> ApiError {
         | StoreError::Codec { .. }
         | StoreError::Gap { .. } => ApiErrorKind::Store,
     };
-    ApiError::new(kind, error.to_string())
+    let told = ApiError::new(kind, error.to_string());
+    match error {
+        StoreError::Full { .. } | StoreError::Io { .. } | StoreError::Sqlite { .. } => {
+            told.hint("see that the disk of the data folder has room and is writable, then try again")
+        }
+        _ => told,
+    }
 }

@@ -9,7 +9,7 @@ use super::driver::{Driver, now};
 use super::editors::Editors;
 use super::hub::Hub;
 use super::load::{self, store_error};
-use super::setup::{Project, Shared, canonical};
+use super::setup::{Project, Shared, canonical, key_missing};
 use super::subscription::Subscription;
 use crate::config::{Folders, Overrides};
 use crate::process::background::Background;
@@ -24,6 +24,7 @@ use plimsoll_core::id::{ProjectKey, Seq, SessionId};
 use plimsoll_core::path;
 use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::transcript::batch::SessionState;
+use plimsoll_core::turn::recover::Cut;
 use plimsoll_core::workspace::EditorState;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
@@ -31,7 +32,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::sync::{Mutex, OnceCell, mpsc, oneshot};
 
 /// Longest title, in characters.
 const TITLE_CHARS: usize = 200;
@@ -52,6 +53,8 @@ struct Inner {
     /// How many sessions have an actor.
     live: AtomicUsize,
     closing: AtomicBool,
+    /// Set once what a dead daemon left is settled.
+    recovered: OnceCell<()>,
 }
 
 struct Live {
@@ -80,13 +83,19 @@ impl Service {
             sessions: Mutex::new(HashMap::new()),
             live: AtomicUsize::new(0),
             closing: AtomicBool::new(false),
+            recovered: OnceCell::new(),
         };
         Self { inner: Arc::new(inner) }
     }
 
     /// Settles what a dead daemon left running, in all projects. Its processes are ended and the sessions' lists tell the
-    /// truth, also when nobody opens them.
+    /// truth, also when nobody opens them. Done once; whoever asks for a session before that waits for it, as its row
+    /// may stand in its project's store only.
     pub async fn recover(&self) {
+        self.inner.recovered.get_or_init(|| self.recover_projects()).await;
+    }
+
+    async fn recover_projects(&self) {
         let projects = match self.inner.stores.unsettled_projects().await {
             Ok(projects) => projects,
             Err(error) => {
@@ -110,7 +119,7 @@ impl Service {
             if sessions.contains_key(&session.id) {
                 continue;
             }
-            if let Err(error) = load::recover_session(&store, &session.id, now(), &Hub::new(Seq(0))).await {
+            if let Err(error) = load::recover_session(&store, &session.id, Cut::Died, now(), &Hub::new(Seq(0))).await {
                 tracing::error!(session = %session.id, %error, "a session that was cut could not be settled");
             }
         }
@@ -178,7 +187,7 @@ impl Service {
         let daemon_env = |name: &str| self.inner.shared.daemon_env.get(name).cloned();
         provider::resolve_key(&endpoint, &client.env, daemon_env, key_command::standard_output)
             .await
-            .map_err(|error| ApiError::new(ApiErrorKind::AuthRequired, error.message))?;
+            .map_err(|error| key_missing(error.message))?;
         let id = new_session_id()?;
         let record = SessionRecord {
             id: id.clone(),
@@ -198,6 +207,7 @@ impl Service {
     }
 
     async fn store_of(&self, id: &SessionId) -> Result<(ProjectKey, ProjectStore), ApiError> {
+        self.recover().await;
         let key = self.inner.stores.session_project(id).await.map_err(store_error)?.ok_or_else(|| not_found(id))?;
         let store = self.store(&key).await?;
         Ok((key, store))
@@ -205,6 +215,7 @@ impl Service {
 
     /// Lists sessions, newest first.
     pub async fn list_sessions(&self, filter: SessionFilter) -> Result<SessionPage, ApiError> {
+        self.recover().await;
         let limit = filter.limit.clamp(1, PAGE_MAX);
         let filter = ListFilter { project: filter.project, cursor: filter.cursor, limit };
         let page = self.inner.stores.list_sessions(filter).await.map_err(store_error)?;
@@ -234,6 +245,7 @@ impl Service {
 
     /// Deletes a session with everything it stored; a running turn is interrupted first. Unknown ids are no error.
     pub async fn delete_session(&self, id: &SessionId) -> Result<(), ApiError> {
+        self.recover().await;
         let Some(key) = self.inner.stores.session_project(id).await.map_err(store_error)? else { return Ok(()) };
         // The lock is held until the session is gone, so that nobody takes it up meanwhile.
         let mut sessions = self.inner.sessions.lock().await;
@@ -243,7 +255,7 @@ impl Service {
         }
         let store = self.store(&key).await?;
         self.inner.shared.background.end_session(&canonical(&store.session_folder(id))).await;
-        store.delete_session(id).await.map_err(store_error)
+        self.inner.stores.delete_session(&key, id).await.map_err(store_error)
     }
 
     /// Reads items.
@@ -276,16 +288,17 @@ impl Service {
     /// The running actor of a session, started when there is none.
     async fn live(&self, id: &SessionId) -> Result<Handle, ApiError> {
         self.check_open()?;
+        // Before the lock, which the settling of what a dead daemon left takes too.
+        let (key, store) = self.store_of(id).await?;
         let mut sessions = self.inner.sessions.lock().await;
         if let Some(live) = sessions.get(id)
             && !live.task.is_finished()
         {
             return Ok(live.handle.clone());
         }
-        let (key, store) = self.store_of(id).await?;
         let project = self.project(&key).await?;
         let hub = Hub::new(Seq(0));
-        load::recover_session(&store, id, now(), &hub).await?;
+        load::recover_session(&store, id, Cut::Died, now(), &hub).await?;
         let row = store.session(id).await.map_err(store_error)?;
         let hub = Hub::new(row.counters.seq);
         let mode: Mode = row.mode.parse().unwrap_or_default();

@@ -173,11 +173,27 @@ impl Stores {
         self.read(move |sql| sql.session_project(&id)).await
     }
 
+    /// Deletes a session of a project with everything that it stored, its place in the index included. An unknown id is
+    /// no error.
+    pub async fn delete_session(&self, project: &ProjectKey, id: &SessionId) -> Result<(), StoreError> {
+        self.open_project(project).await?.delete_session(id).await?;
+        self.flush().await;
+        // What was overwritten still stands in the write-ahead log.
+        self.inner.writer.checkpoint().await;
+        Ok(())
+    }
+
     /// Sessions from the index, the one that changed last first.
     pub async fn list_sessions(&self, filter: ListFilter) -> Result<ListPage, StoreError> {
         self.flush().await;
         self.index_all().await;
-        self.read(move |sql| sql.list(&filter)).await
+        // What a full disk keeps from being written is there all the same.
+        let unwritten = self.inner.index.pending();
+        self.read(move |sql| {
+            let page = sql.list(&filter)?;
+            if unwritten.is_empty() { Ok(page) } else { sql.with_unwritten(page, &filter, unwritten) }
+        })
+        .await
     }
 
     /// Makes the index know what stands in projects that were not closed well: opening one does that. One that cannot be

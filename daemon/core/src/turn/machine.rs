@@ -70,6 +70,11 @@ impl Machine {
         self.turn.is_none()
     }
 
+    /// Whether a turn runs that steering joins; else it is a prompt.
+    pub fn takes_steering(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| !turn.cancelled)
+    }
+
     /// The turn that runs.
     pub fn running_turn(&self) -> Option<TurnNo> {
         self.turn.as_ref().map(|turn| turn.no)

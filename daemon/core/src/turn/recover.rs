@@ -1,4 +1,5 @@
-//! Settles a session whose daemon died: what was open gets an end that does not lie. Pure; the result is one batch.
+//! Settles a session whose turn was cut, by the daemon's death or because the store could not follow it: what was open
+//! gets an end that does not lie. Pure; the result is one batch.
 
 use super::load::Loaded;
 use crate::event::{AskResolution, Event, EventBody, TurnEnd};
@@ -17,11 +18,54 @@ use crate::transcript::item::{Item, ItemBody, MetaCause, MetaMessage, Notice, No
 /// What the model is told of the work before the end.
 const DONE: &str = "What had finished by then stands above with its results.";
 
+/// What cut a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// The daemon died.
+    Died,
+    /// A commit failed, so the turn was ended.
+    NotStored,
+}
+
+impl Cut {
+    fn end(self) -> TurnEnd {
+        match self {
+            Self::Died => TurnEnd::Crashed,
+            Self::NotStored => TurnEnd::StoreError,
+        }
+    }
+
+    fn cause(self) -> NoticeCause {
+        match self {
+            Self::Died => NoticeCause::Crash,
+            Self::NotStored => NoticeCause::StoreError,
+        }
+    }
+
+    /// For people.
+    fn message(self) -> &'static str {
+        match self {
+            Self::Died => "Plimsoll's daemon ended in the middle of this turn.",
+            Self::NotStored => {
+                "This turn could not be stored, so it was ended. See that the disk of the data folder has room and is writable."
+            }
+        }
+    }
+
+    /// For the model, of a call that ran.
+    fn of_call(self) -> &'static str {
+        match self {
+            Self::Died => "The daemon ended while this ran",
+            Self::NotStored => "What this did could not be stored",
+        }
+    }
+}
+
 /// What must be written before the session goes on; `None` when nothing is open. Doing it twice gives `None` the second
 /// time, once the first batch is committed.
-pub fn settle(loaded: &Loaded, now: Timestamp) -> Option<Batch> {
+pub fn settle(loaded: &Loaded, cut: Cut, now: Timestamp) -> Option<Batch> {
     let turn = loaded.running_turn?;
-    let mut recovery = Recovery { loaded, now, turn, batch: Batch::default(), step: StepNo(0) };
+    let mut recovery = Recovery { loaded, cut, now, turn, batch: Batch::default(), step: StepNo(0) };
     recovery.step = loaded.open_calls.iter().map(|(_, _, step)| *step).max().unwrap_or_default();
     let unknown = recovery.end_operations();
     recovery.void_asks();
@@ -37,20 +81,20 @@ pub fn settle(loaded: &Loaded, now: Timestamp) -> Option<Batch> {
         .collect();
     recovery.event(EventBody::TurnCompleted {
         turn,
-        reason: TurnEnd::Crashed,
+        reason: cut.end(),
         usage: Usage::default(),
         cost: None,
         unsettled,
-        message: Some("Plimsoll's daemon ended in the middle of this turn.".to_owned()),
+        message: Some(cut.message().to_owned()),
     });
     for waiting in turn.0 + 1..=loaded.counters.turn.0 {
         recovery.event(EventBody::TurnCompleted {
             turn: TurnNo(waiting),
-            reason: TurnEnd::Crashed,
+            reason: cut.end(),
             usage: Usage::default(),
             cost: None,
             unsettled: Vec::new(),
-            message: Some("The daemon ended while this prompt waited; send it again.".to_owned()),
+            message: Some("The turn before was cut while this prompt waited; send it again.".to_owned()),
         });
     }
     recovery.batch.state = Some(SessionState::Interrupted);
@@ -59,6 +103,7 @@ pub fn settle(loaded: &Loaded, now: Timestamp) -> Option<Batch> {
 
 struct Recovery<'a> {
     loaded: &'a Loaded,
+    cut: Cut,
     now: Timestamp,
     turn: TurnNo,
     step: StepNo,
@@ -115,18 +160,22 @@ impl Recovery<'_> {
             let (status, text) = if unknown.contains(call) {
                 (
                     Status::Unknown,
-                    "The daemon ended while this ran: its outcome is unknown, it may or may not have taken effect. \
-                     Its processes were ended. Check before repeating it.",
+                    format!(
+                        "{}: its outcome is unknown, it may or may not have taken effect. Its processes were ended. \
+                         Check before repeating it.",
+                        self.cut.of_call()
+                    ),
                 )
             } else if reads {
                 (
                     Status::Unknown,
-                    "Not observed: the daemon ended before the result was there. Call it again if it is still needed.",
+                    "Not observed: the turn was cut before the result was there. Call it again if it is still needed."
+                        .to_owned(),
                 )
             } else {
-                (Status::Cancelled, "Not run: the daemon ended before this call began.")
+                (Status::Cancelled, "Not run: the turn was cut before this call began.".to_owned())
             };
-            let outcome = Outcome { status, body: Body::Text(text.to_owned()) };
+            let outcome = Outcome { status, body: Body::Text(text) };
             let projection = project(&ProjectionInput {
                 call: *call,
                 tool,
@@ -160,15 +209,17 @@ impl Recovery<'_> {
         if let Some(request) = &self.loaded.view.last_request
             && !self.loaded.last_request_ended
         {
-            let error = Some("the daemon ended while the answer came".to_owned());
+            let error = Some("the turn was cut while the answer came".to_owned());
             self.batch.request_end = Some(RequestEnd { no: request.no, at: self.now, usage: None, error });
         }
     }
 
     fn tell(&mut self, unknown: &[CallId]) {
-        let text = "Plimsoll's daemon ended in the middle of this turn. What was done until then is kept; \
-                    an answer that was still being written is lost.";
-        self.item(ItemBody::Notice(Notice { cause: NoticeCause::Crash, text: text.to_owned() }));
+        let text = format!(
+            "{} What was done until then is kept; an answer that was still being written is lost.",
+            self.cut.message()
+        );
+        self.item(ItemBody::Notice(Notice { cause: self.cut.cause(), text }));
         let (cause, text) = if unknown.is_empty() {
             (MetaCause::Interrupted, prompt::reminder_crashed(DONE))
         } else {

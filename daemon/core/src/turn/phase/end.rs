@@ -7,11 +7,16 @@ use crate::event::{EventBody, TurnEnd};
 use crate::prompt;
 use crate::transcript::batch::SessionState;
 use crate::transcript::epoch::RequestEnd;
-use crate::transcript::item::{MetaCause, NoticeCause};
+use crate::transcript::item::{ItemBody, MetaCause, NoticeCause, UserMessage};
 
 impl Machine {
     /// Ends the turn: one commit with everything that is held, then the next prompt that waits.
     pub(in crate::turn) fn finish(&mut self, reason: TurnEnd, message: Option<String>) {
+        let Some(turn) = &mut self.turn else { return };
+        // What the user added and no request has told yet stands in the next one.
+        for text in std::mem::take(&mut turn.steering) {
+            self.add_item(ItemBody::User(UserMessage { text, additional_data: String::new(), steering: true }));
+        }
         let Some(turn) = self.turn.take() else { return };
         let cost = self.settings.model.price.as_ref().map(|price| price.cost(turn.usage));
         self.add_event(EventBody::TurnCompleted {

@@ -9,21 +9,18 @@ use crate::transcript::item::{ItemBody, NoticeCause, UserMessage};
 impl Machine {
     /// Begins the next step with everything that the transcript holds by now, steering included.
     pub(in crate::turn) fn request(&mut self) {
-        let Some(turn) = &mut self.turn else { return };
-        let steering = std::mem::take(&mut turn.steering);
+        let Some(turn) = &self.turn else { return };
         if turn.step.0 >= self.settings.max_steps {
             let text = format!(
                 "The turn reached its limit of {} steps (limits.max_steps_per_turn) and stopped; say `continue` to go on.",
                 self.settings.max_steps
             );
-            for text in steering {
-                self.add_item(ItemBody::User(UserMessage { text, additional_data: String::new(), steering: true }));
-            }
             self.add_notice(NoticeCause::Limit, text.clone());
             self.finish(TurnEnd::MaxSteps, Some(text));
             return;
         }
-        for text in steering {
+        let Some(turn) = &mut self.turn else { return };
+        for text in std::mem::take(&mut turn.steering) {
             self.add_item(ItemBody::User(UserMessage { text, additional_data: String::new(), steering: true }));
         }
         let Some(turn) = &mut self.turn else { return };

@@ -197,6 +197,22 @@ fn steering_joins_at_the_next_step_and_keeps_the_turn_alive() {
 }
 
 #[test]
+fn steering_of_a_turn_that_fails_is_kept_for_the_next_request() {
+    let mut world = world();
+    world.prompt("go");
+    collect(&mut world);
+    world.input(InputBody::Steer("use tabs".into()));
+    let Some(Pending::Model(request, _)) = world.pending.pop() else { panic!("no request") };
+    let error = ModelError { class: ErrorClass::Auth, message: "key".into(), status: Some(401), retry_after_ms: None };
+    world.input(InputBody::ModelFailed { request, error });
+    assert_eq!(last_end(&world), Some(TurnEnd::ModelError));
+    world.prompt("again");
+    collect(&mut world);
+    assert!(String::from_utf8_lossy(&world.bodies[1]).contains("use tabs"));
+    world.check_settled();
+}
+
+#[test]
 fn a_second_prompt_waits_for_the_first_turn() {
     let mut world = world();
     world.prompt("one");

@@ -4,6 +4,7 @@ use super::super::effect::Effect;
 use super::super::input::{Input, InputBody, Prompt};
 use super::super::load::Loaded;
 use super::super::machine::{Counters, Machine, Settings};
+use super::super::recover::{Cut, settle};
 use crate::context::view::StoredView;
 use crate::event::{Ask, AskResolution, Delta, Event, EventBody};
 use crate::id::{AskId, CallId, RequestNo, Revision, StepNo, TurnNo};
@@ -237,11 +238,11 @@ impl World {
         self.pending.clear();
         self.stopping.clear();
         let loaded = self.stored.load();
-        if let Some(batch) = super::super::recover::settle(&loaded, Timestamp(self.clock)) {
+        if let Some(batch) = settle(&loaded, Cut::Died, Timestamp(self.clock)) {
             self.stored.commit(batch);
         }
         let loaded = self.stored.load();
-        assert_eq!(super::super::recover::settle(&loaded, Timestamp(self.clock)), None, "settling twice adds nothing");
+        assert_eq!(settle(&loaded, Cut::Died, Timestamp(self.clock)), None, "settling twice adds nothing");
         self.machine = Machine::load(loaded, settings(api));
     }
 
