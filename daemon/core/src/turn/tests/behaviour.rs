@@ -344,3 +344,22 @@ fn another_model_begins_an_epoch_with_the_whole_history() {
     let body = String::from_utf8(world.bodies.last().unwrap().clone()).unwrap();
     assert!(body.contains("first answer") && body.contains("cache_control"), "{body}");
 }
+
+#[test]
+fn a_changed_session_is_told_at_once_unless_something_is_held() {
+    let mut world = world();
+    let told = |world: &World| {
+        let changes = world.stored.events.iter().filter(|event| event.body == EventBody::SessionChanged);
+        changes.count()
+    };
+    world.input(InputBody::SessionChanged);
+    assert_eq!(told(&world), 1);
+    world.prompt("go");
+    collect(&mut world);
+    assert_eq!(told(&world), 2, "the title");
+    reply(&mut world, vec![call("run_terminal_cmd", r#"{"command":"make"}"#)], StopReason::ToolCalls);
+    world.input(InputBody::SessionChanged);
+    assert_eq!(told(&world), 2, "the answer is held until its call is prepared");
+    prepare(&mut world, Some("make"));
+    assert_eq!(told(&world), 3);
+}
