@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import test from 'node:test';
 import { methods } from '@agentclientprotocol/sdk';
 import { Acp, callsIn, choose, dismiss, faultsOf, shown, textIn } from './support/acp.mjs';
-import { Machine } from './support/machine.mjs';
+import { Machine, inTime } from './support/machine.mjs';
 import { Gate, calls, say } from './support/model.mjs';
 
 const run = (command) => calls(['run_terminal_cmd', { command }]);
@@ -56,6 +56,51 @@ test('text streams, a linked file is named to the model, and session/new is answ
   assert.ok(created >= 0 && created < updated, `created ${created}, updated ${updated}`);
 });
 
+test('the title and the load of the context are told', async (t) => {
+  const machine = await Machine.start(t);
+  const acp = await Acp.start(t, machine);
+  const session = await acp.open();
+  machine.model.push(say('ok'));
+  await acp.prompt(session, 'Fix the build');
+  const titles = acp.of(session).filter(({ sessionUpdate }) => sessionUpdate === 'session_info_update');
+  assert.deepEqual(titles.map(({ title }) => title), ['Fix the build']);
+  const [usage] = acp.of(session).filter(({ sessionUpdate }) => sessionUpdate === 'usage_update');
+  assert.equal(usage.size, 200_000);
+  assert.ok(usage.used > 0 && usage.used < 100_000, `${usage.used}`);
+});
+
+test('two editors on one session: a mode, an answer and a turn of one are seen by the other', async (t) => {
+  const machine = await Machine.start(t);
+  const [one, two] = [await Acp.start(t, machine), await Acp.start(t, machine)];
+  const session = await one.open();
+  await two.request(methods.agent.session.load, { sessionId: session, cwd: machine.work, mcpServers: [] });
+  await one.request(methods.agent.session.setMode, { sessionId: session, modeId: 'full' });
+  const mode = () => two.of(session).find(({ sessionUpdate }) => sessionUpdate === 'current_mode_update');
+  assert.equal((await two.until('the mode', mode)).currentModeId, 'full');
+  await one.request(methods.agent.session.setMode, { sessionId: session, modeId: 'ask' });
+
+  const withdrawn = new Promise((resolve) => {
+    two.permit = ({ signal }) =>
+      new Promise((answer) => {
+        signal.addEventListener('abort', () => {
+          answer(dismiss());
+          resolve();
+        });
+      });
+  });
+  one.permit = async (context) => {
+    await two.until('the question', () => two.asked.length > 0);
+    return choose('allow_once')(context);
+  };
+  machine.model.push(run('echo shared'), say('done'));
+  assert.equal((await one.prompt(session, 'run it')).stopReason, 'end_turn');
+  await inTime('the withdrawal of the question', withdrawn);
+  await two.until('the answer', () => textIn(two.of(session)) === 'done');
+  assert.deepEqual(statuses(two, session), ['completed']);
+  const prompts = shown(two.of(session)).filter(({ entry }) => entry === 'user_message_chunk');
+  assert.deepEqual(prompts.map(({ text }) => text), ['run it']);
+});
+
 test('parallel reads are announced with places, run, and end', async (t) => {
   const machine = await Machine.start(t);
   const files = ['a.txt', 'b.txt', 'missing.txt'];
@@ -100,6 +145,8 @@ test('a command is asked for, and runs as it was answered', async (t) => {
   const { sessionId, toolCall, options } = acp.asked[0];
   assert.deepEqual([sessionId, toolCall.toolCallId, toolCall.kind], [session, once.toolCallId, 'execute']);
   assert.deepEqual(options.map(({ kind }) => kind), ['allow_once', 'allow_always', 'reject_once']);
+  // Clients merge the question's call into the announced one, which a replay must give again.
+  assert.equal(toolCall.title, once.title);
   // The call was announced before it was asked for.
   const announced = acp.received.findIndex(({ params }) => params?.update?.toolCallId === once.toolCallId);
   const question = acp.received.findIndex(({ method }) => method === 'session/request_permission');

@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import test from 'node:test';
 import { methods } from '@agentclientprotocol/sdk';
-import { Acp, callsIn, shown, textIn } from './support/acp.mjs';
+import { Acp, callsIn, choose, shown, textIn } from './support/acp.mjs';
 import { Machine, inTime } from './support/machine.mjs';
 import { Gate, calls, say } from './support/model.mjs';
 
@@ -112,4 +112,23 @@ test('the editor closes its side in the middle of a prompt: the bridge ends at o
   const after = await Acp.start(t, machine);
   await load(after, session);
   await after.until('the whole answer', () => textIn(after.of(session)) === 'half whole');
+});
+
+test('the bridge is killed while a question is open: the next one that loads the session is asked', async (t) => {
+  const machine = await Machine.start(t);
+  const before = await Acp.start(t, machine);
+  const session = await before.open();
+  before.permit = () => new Promise(() => {});
+  machine.model.push(calls(['run_terminal_cmd', { command: 'echo ran > ran.txt' }]), say('Done.'));
+  const prompt = before.prompt(session, 'work');
+  await before.until('the question', () => before.asked.length > 0);
+  before.child.kill('SIGKILL');
+  await assert.rejects(prompt);
+
+  const after = await Acp.start(t, machine);
+  after.permit = choose('allow_once');
+  await load(after, session);
+  await after.until('the answer', () => textIn(after.of(session)) === 'Done.');
+  assert.deepEqual(callsIn(after.of(session)).map(({ status }) => status), ['completed']);
+  assert.equal(fs.readFileSync(path.join(machine.work, 'ran.txt'), 'utf8'), 'ran\n');
 });

@@ -84,17 +84,19 @@ export class Acp {
       } catch (error) {
         acp.faults.push(`${error}: ${text}`);
       }
-      for (const wake of acp.waiting.splice(0)) wake();
+      acp.wake();
     });
     const stream = ndJsonStream(Writable.toWeb(out), Readable.toWeb(acp.child.stdout.pipe(into)));
     acp.connection = client({ name: 'client checks' })
       .onRequest(methods.client.session.requestPermission, (context) => {
         acp.asked.push(context.params);
-        return acp.permit(context);
+        const answer = acp.permit(context);
+        acp.wake();
+        return answer;
       })
       .onNotification(methods.client.session.update, ({ params }) => {
         acp.updates.push(params);
-        for (const wake of acp.waiting.splice(0)) wake();
+        acp.wake();
       })
       .connect(stream);
     acp.agent = acp.connection.agent;
@@ -142,6 +144,10 @@ export class Acp {
   /** The updates of one session, in order. */
   of(sessionId) {
     return this.updates.filter((update) => update.sessionId === sessionId).map(({ update }) => update);
+  }
+
+  wake() {
+    for (const wake of this.waiting.splice(0)) wake();
   }
 
   /** Waits until `reached` gives something. */
