@@ -23,7 +23,6 @@ use crate::workspace::{Workspace, root_of};
 use plimsoll_core::id::{ProjectKey, Seq, SessionId};
 use plimsoll_core::path;
 use plimsoll_core::permission::policy::Mode;
-use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::turn::recover::Cut;
 use plimsoll_core::workspace::EditorState;
 use std::collections::{BTreeMap, HashMap};
@@ -225,13 +224,6 @@ impl Service {
     /// One session.
     pub async fn get_session(&self, id: &SessionId) -> Result<SessionInfo, ApiError> {
         let (_, store) = self.store_of(id).await?;
-        let info = load::info(&store, id).await?;
-        let runs = matches!(info.state, SessionState::Running | SessionState::Waiting);
-        if !runs || self.inner.sessions.lock().await.contains_key(id) {
-            return Ok(info);
-        }
-        // That turn's daemon is dead. Taking the session up settles it, so that nobody is told that it runs.
-        self.live(id).await?;
         load::info(&store, id).await
     }
 
