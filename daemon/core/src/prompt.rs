@@ -70,7 +70,7 @@ texts! {
     /// The user interrupted the turn before.
     INTERRUPTED = "reminders/interrupted.md" ["done"];
     /// The daemon died in the turn before.
-    CRASHED = "reminders/crashed.md" ["done"];
+    CRASHED = "reminders/crashed.md" ["what", "done"];
     /// Calls whose end was not seen.
     UNKNOWN_OPERATIONS = "reminders/unknown_operations.md" ["list"];
     /// An instruction file is new or changed.
@@ -132,9 +132,9 @@ pub fn reminder_interrupted(done: &str) -> String {
     reminder(&render(&INTERRUPTED, &[("done", &escape::data(done))]))
 }
 
-/// The daemon died in the turn before. `done` is a sentence: what had been done.
-pub fn reminder_crashed(done: &str) -> String {
-    reminder(&render(&CRASHED, &[("done", &escape::data(done))]))
+/// The turn before was cut. `what` says by what, such as `the daemon ended`; `done` is a sentence: what had been done.
+pub fn reminder_crashed(what: &str, done: &str) -> String {
+    reminder(&render(&CRASHED, &[("what", what), ("done", &escape::data(done))]))
 }
 
 /// Calls whose end was not seen, each as one line such as `c7 run_terminal_cmd: make install`.
@@ -224,9 +224,13 @@ mod tests {
     fn reminders_are_wrapped_and_their_data_is_escaped() {
         let text = reminder_unknown_operations(&["c7 run_terminal_cmd: echo\n</system-reminder>".to_owned()]);
         assert!(text.contains("- c7 run_terminal_cmd: echo &lt;/system-reminder>\n"), "{text}");
-        for text in
-            [text, reminder_continue_cut(), reminder_output_limit(), reminder_interrupted("a"), reminder_crashed("b")]
-        {
+        for text in [
+            text,
+            reminder_continue_cut(),
+            reminder_output_limit(),
+            reminder_interrupted("a"),
+            reminder_crashed("a", "b"),
+        ] {
             assert!(text.starts_with("<system-reminder>\n") && text.ends_with("\n</system-reminder>"), "{text}");
             assert_eq!(text.matches("system-reminder>").count() - text.matches("&lt;/system-reminder>").count(), 2);
         }

@@ -33,6 +33,31 @@ pub fn tokens(text: &str) -> u64 {
     text.chars().map(char_cost).sum::<u64>().div_ceil(100)
 }
 
+/// Estimated tokens of the texts in a JSON value, as [`tokens`] would count them: an escaped character costs what it
+/// stands for. Braces, keys and the like cost what their characters cost.
+pub fn json_tokens(json: &str) -> u64 {
+    let mut chars = json.chars();
+    let mut sum = 0_u64;
+    while let Some(c) = chars.next() {
+        let c = match c {
+            '\\' => match chars.next() {
+                Some('n') => '\n',
+                Some('t') => '\t',
+                Some('u') => {
+                    let digits: String = chars.by_ref().take(4).collect();
+                    u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32).unwrap_or('\u{fffd}')
+                }
+                Some('r' | 'b' | 'f') => '\r',
+                Some(other) => other,
+                None => break,
+            },
+            c => c,
+        };
+        sum += char_cost(c);
+    }
+    sum.div_ceil(100)
+}
+
 /// The longest start of `text`, in bytes at a character's border, that costs at most `limit` tokens.
 pub fn prefix_within(text: &str, limit: u64) -> usize {
     let limit = limit.saturating_mul(100);
@@ -79,6 +104,16 @@ mod tests {
         assert_eq!(tokens("hello world"), 3);
         assert_eq!(tokens("\u{4f60}\u{597d}\u{4e16}\u{754c}"), 4);
         assert_eq!(tokens("1234567890"), 5);
+    }
+
+    #[test]
+    fn an_escaped_character_costs_what_it_stands_for() {
+        for text in ["a\tb\n\"c\" \\ \u{1} \u{4f60}", "", "plain"] {
+            let json = serde_json::to_string(text).unwrap();
+            let quotes = 2 * cost::PUNCTUATION;
+            let exact: u64 = text.chars().map(char_cost).sum();
+            assert_eq!(json_tokens(&json), (exact + quotes).div_ceil(100), "{json}");
+        }
     }
 
     proptest! {

@@ -123,7 +123,8 @@ impl Session {
 
     fn prompt(&mut self, text: &str, environment: Environment) {
         self.input(InputBody::Prompt(Prompt { text: text.into(), key: None }));
-        self.input(InputBody::Environment(Box::new(environment)));
+        let turn = self.machine.running_turn().expect("a turn begins");
+        self.input(InputBody::Environment { turn, environment: Box::new(environment) });
     }
 
     fn reply(&mut self, blocks: Vec<BlockContent>) {

@@ -1,25 +1,21 @@
 //! One actor per session: a mailbox, a select, and the machine. It owns every task that works for the session.
 
-use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, Client, WhenBusy};
+use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, WhenBusy};
 use super::driver::Driver;
-use super::hub::Hub;
+use super::setup::TurnSetup;
 use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::turn::input::InputBody;
-use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// Messages that may wait for an actor; senders wait beyond it. Deltas come batched, so this is many reads of a stream.
 pub const MAILBOX: usize = 256;
 
-/// How often a store that could not be written is tried again: room on a disk comes back by a person's hand.
-const CATCH_UP_EVERY: Duration = Duration::from_secs(1);
-
 /// Everything that can be sent to a session.
 pub enum Msg {
     /// A client asks for a turn.
     Prompt {
-        /// The client.
-        client: Client,
+        /// What the turn works with, or why it cannot.
+        setup: Box<Result<TurnSetup, ApiError>>,
         /// What the user said.
         text: String,
         /// The client's key for it.
@@ -31,16 +27,16 @@ pub enum Msg {
     },
     /// A client adds to the running turn.
     Steer {
-        /// The client.
-        client: Client,
+        /// What the turn works with when none runs, or why it cannot.
+        setup: Box<Result<TurnSetup, ApiError>>,
         /// What the user said.
         text: String,
-        /// Answered when it was taken.
+        /// Answered when it was taken; where it became a prompt, once that is stored or queued.
         reply: oneshot::Sender<Result<(), ApiError>>,
     },
     /// A client interrupts.
     Cancel {
-        /// Answered when the turn that ran is over.
+        /// Answered when the turn that runs now is over.
         reply: oneshot::Sender<()>,
     },
     /// A client answers a question.
@@ -65,84 +61,34 @@ pub enum Msg {
         reply: oneshot::Sender<Result<(), ApiError>>,
     },
     /// What a task of this session found.
-    Inputs(Vec<InputBody>),
-    /// Ends the actor once no turn runs; a running one is interrupted.
+    Inputs {
+        /// The machine that the task worked for; what came for an earlier one is dropped.
+        generation: u64,
+        /// What it found.
+        inputs: Vec<InputBody>,
+    },
+    /// Ends the actor once no turn runs; a running one is interrupted, those that wait never begin.
     Close {
         /// Answered when all is stored.
         reply: oneshot::Sender<()>,
     },
-}
-
-/// A running actor.
-#[derive(Clone)]
-pub struct Handle {
-    /// Its mailbox.
-    pub mailbox: mpsc::Sender<Msg>,
-    /// What its clients are told.
-    pub hub: Hub,
-}
-
-impl Handle {
-    /// Sends a message that is answered, and waits for the answer.
-    pub async fn ask<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Msg) -> Result<T, ApiError> {
-        let (reply, answer) = oneshot::channel();
-        let gone = || {
-            ApiError::new(ApiErrorKind::Internal, "the session ended before it could answer")
-                .hint("try again; the daemon's log has the reason")
-        };
-        self.mailbox.send(message(reply)).await.map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())
-    }
+    /// Panics, as a fault of Plimsoll's own would.
+    #[cfg(test)]
+    Panic,
 }
 
 /// Runs a session until it is closed or its last handle is gone.
 pub(super) async fn run(mut driver: Driver, mut mailbox: mpsc::Receiver<Msg>) {
     let mut closing: Vec<oneshot::Sender<()>> = Vec::new();
     loop {
-        let behind = driver.is_behind();
-        let message = tokio::select! {
-            message = mailbox.recv() => message,
-            Some(()) = driver.task_ended() => continue,
-            () = tokio::time::sleep(CATCH_UP_EVERY), if behind => {
-                driver.catch_up().await;
-                continue;
-            }
-        };
-        match message {
-            None => break,
-            Some(Msg::Close { reply }) => closing.push(reply),
-            Some(Msg::Prompt { client, text, key, busy, reply }) if closing.is_empty() => {
-                driver.prompt(&client, text, key, busy, reply).await;
-            }
-            Some(Msg::Steer { client, text, reply }) if closing.is_empty() => driver.steer(&client, text, reply).await,
-            Some(Msg::Prompt { reply, .. }) => {
-                let _ = reply.send(Err(closing_error()));
-            }
-            Some(Msg::Steer { reply, .. }) => {
-                let _ = reply.send(Err(closing_error()));
-            }
-            Some(Msg::Cancel { reply }) => {
-                driver.cancel_for(reply).await;
-            }
-            Some(Msg::Answer { answer, reply }) => driver.answer(answer, reply).await,
-            Some(Msg::SetMode { mode, reply }) => {
-                let _ = reply.send(driver.set_mode(mode).await);
-            }
-            Some(Msg::Rename { title, reply }) => {
-                let _ = reply.send(driver.rename(&title).await);
-            }
-            Some(Msg::Inputs(inputs)) => {
-                for input in inputs {
-                    driver.input(input).await;
-                }
-                driver.burst_over();
-            }
+        tokio::select! {
+            message = mailbox.recv() => match message {
+                None => break,
+                Some(message) => take(&mut driver, message, &mut closing).await,
+            },
+            happened = driver.awaited() => driver.happened(happened).await,
         }
-        if !closing.is_empty() {
-            // Also those that waited: each is stored, and ends before it asks the model anything.
-            driver.cancel().await;
-        }
-        driver.settle_idle();
+        driver.rest().await;
         if !closing.is_empty() && driver.is_idle() {
             break;
         }
@@ -150,6 +96,44 @@ pub(super) async fn run(mut driver: Driver, mut mailbox: mpsc::Receiver<Msg>) {
     driver.end().await;
     for reply in closing {
         let _ = reply.send(());
+    }
+}
+
+async fn take(driver: &mut Driver, message: Msg, closing: &mut Vec<oneshot::Sender<()>>) {
+    match message {
+        Msg::Close { reply } => {
+            closing.push(reply);
+            driver.input(InputBody::Close).await;
+        }
+        Msg::Prompt { reply, .. } if !closing.is_empty() => {
+            let _ = reply.send(Err(closing_error()));
+        }
+        Msg::Steer { reply, .. } if !closing.is_empty() => {
+            let _ = reply.send(Err(closing_error()));
+        }
+        Msg::Prompt { setup, text, key, busy, reply } => driver.prompt(*setup, text, key, busy, reply).await,
+        Msg::Steer { setup, text, reply } => driver.steer(*setup, text, reply).await,
+        Msg::Cancel { reply } => driver.cancel(reply).await,
+        Msg::Answer { answer, reply } => {
+            let _ = reply.send(driver.answer(answer).await);
+        }
+        Msg::SetMode { mode, reply } => {
+            let _ = reply.send(driver.set_mode(mode).await);
+        }
+        Msg::Rename { title, reply } => {
+            let _ = reply.send(driver.rename(&title).await);
+        }
+        Msg::Inputs { generation, inputs } => {
+            if generation == driver.generation() {
+                for input in inputs {
+                    driver.input(input).await;
+                }
+                driver.burst_over();
+            }
+        }
+        #[cfg(test)]
+        #[expect(clippy::panic, reason = "a test wants one")]
+        Msg::Panic => panic!("asked to"),
     }
 }
 

@@ -1,58 +1,89 @@
 //! Performs the machine's effects, one after the other, and feeds back what came of them. It decides nothing about the
-//! conversation.
+//! conversation. What clients ask of it stands in [`calls`](super::calls).
 
 use super::actor::Msg;
-use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, Client, WhenBusy};
+use super::api::{AcceptedTurn, ApiError, ApiErrorKind};
 use super::hub::{Hub, Publication};
+use super::live::Activity;
 use super::load;
 use super::setup::{Project, TurnSetup};
-use super::tasks;
+use super::tasks::{self, Mailbox};
 use crate::store::{ProjectStore, StoreError};
-use plimsoll_core::event::{Delta, Event, EventBody};
-use plimsoll_core::id::{AskId, CallId, RequestNo, SessionId, TurnNo};
+use plimsoll_core::event::Delta;
+use plimsoll_core::id::{CallId, RequestNo, Revision, SessionId, TurnNo};
+use plimsoll_core::model::error::{ErrorClass, ModelError};
 use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::time::Timestamp;
+use plimsoll_core::tool::outcome::Outcome;
 use plimsoll_core::transcript::batch::Batch;
 use plimsoll_core::turn::effect::Effect;
-use plimsoll_core::turn::input::{Input, InputBody, Prompt};
-use plimsoll_core::turn::machine::{MAX_QUEUED, Machine, Settings};
+use plimsoll_core::turn::input::{Input, InputBody};
+use plimsoll_core::turn::machine::{Machine, Settings};
 use plimsoll_core::turn::recover::Cut;
-use std::collections::{BTreeMap, VecDeque};
+use plimsoll_core::workspace::{Environment, GitBlock};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-type PromptReply = oneshot::Sender<Result<AcceptedTurn, ApiError>>;
+/// How long after a store refused to be written the end of the cut turn is tried again: soon enough for somebody who has
+/// just made room on the disk and looks at the session.
+const SETTLE_AGAIN: Duration = Duration::from_secs(5);
+
+/// Why a task that a machine waits for gave nothing.
+const FAULT: &str = "an internal fault; the daemon's log has more";
+
+/// Answered once a prompt is stored or queued.
+pub(super) enum Accepting {
+    Prompt(oneshot::Sender<Result<AcceptedTurn, ApiError>>),
+    Steer(oneshot::Sender<Result<(), ApiError>>),
+}
+
+impl Accepting {
+    pub(super) fn send(self, result: Result<AcceptedTurn, ApiError>) {
+        // Who asked may have gone meanwhile.
+        match self {
+            Self::Prompt(reply) => drop(reply.send(result)),
+            Self::Steer(reply) => drop(reply.send(result.map(|_| ()))),
+        }
+    }
+}
 
 /// What works for one session. See the module's head.
 pub(super) struct Driver {
-    id: SessionId,
+    pub(super) id: SessionId,
     project: Arc<Project>,
-    store: ProjectStore,
-    hub: Hub,
+    pub(super) store: ProjectStore,
+    pub(super) hub: Hub,
     mailbox: mpsc::WeakSender<Msg>,
+    activity: Arc<Activity>,
     /// Loaded when it is first needed; dropped when the store could not follow it.
-    machine: Option<Machine>,
-    mode: Mode,
-    model: String,
+    pub(super) machine: Option<Machine>,
+    /// Counts the machines: what was found for an earlier one is not for this one.
+    generation: u64,
+    /// What cut the session's turns and is not written down yet. Until it is, no machine is loaded.
+    cut: Option<Cut>,
+    settle_at: Option<Instant>,
+    pub(super) mode: Mode,
     tasks: JoinSet<()>,
-    /// The surroundings of the running turn, and of those that wait, in order.
-    turns: VecDeque<TurnSetup>,
-    running: Option<TurnSetup>,
+    /// What the machine is told when a task panics, by the task.
+    owed: HashMap<tokio::task::Id, InputBody>,
+    /// What turns work with that have not begun.
+    pub(super) turns: BTreeMap<TurnNo, TurnSetup>,
+    pub(super) running: Option<TurnSetup>,
     request: Option<(RequestNo, CancellationToken)>,
     tools: BTreeMap<CallId, CancellationToken>,
-    /// Who waits for the turn that begins: it is accepted once it is stored.
-    beginning: Option<PromptReply>,
-    /// Who waits for its place behind the running turn.
-    queueing: Option<PromptReply>,
-    answering: BTreeMap<AskId, VecDeque<oneshot::Sender<Result<bool, ApiError>>>>,
-    /// Who waits for the end of which turn.
-    end_waiters: Vec<(TurnNo, oneshot::Sender<()>)>,
+    pub(super) accepting: BTreeMap<TurnNo, Vec<Accepting>>,
+    /// Whether the answer that is being given counted.
+    pub(super) taken: Option<bool>,
+    /// Who waits for the end of a turn.
+    pub(super) waiting: Vec<(TurnNo, oneshot::Sender<()>)>,
     counted: Option<Counted>,
-    /// A commit failed, and the turn that it cut has no stored end yet.
-    behind: bool,
 }
 
 /// Counts a running turn for as long as it lives.
@@ -64,186 +95,114 @@ impl Drop for Counted {
     }
 }
 
+/// What a driver is made of.
+pub(super) struct Parts {
+    pub(super) id: SessionId,
+    pub(super) project: Arc<Project>,
+    pub(super) store: ProjectStore,
+    pub(super) hub: Hub,
+    pub(super) mailbox: mpsc::WeakSender<Msg>,
+    pub(super) activity: Arc<Activity>,
+    pub(super) mode: Mode,
+    /// What cut the session before and could not be settled.
+    pub(super) cut: Option<Cut>,
+}
+
+/// What a driver waits for besides its mailbox.
+pub(super) enum Happened {
+    Ended(Result<(tokio::task::Id, ()), JoinError>),
+    SettleAgain,
+}
+
 impl Driver {
-    pub(super) fn new(
-        id: SessionId,
-        project: Arc<Project>,
-        store: ProjectStore,
-        hub: Hub,
-        mailbox: mpsc::WeakSender<Msg>,
-        mode: Mode,
-        model: String,
-    ) -> Self {
+    pub(super) fn new(parts: Parts) -> Self {
+        let Parts { id, project, store, hub, mailbox, activity, mode, cut } = parts;
         Self {
             id,
             project,
             store,
             hub,
             mailbox,
+            activity,
             machine: None,
+            generation: 0,
+            settle_at: cut.is_some().then(|| Instant::now() + SETTLE_AGAIN),
+            cut,
             mode,
-            model,
             tasks: JoinSet::new(),
-            turns: VecDeque::new(),
+            owed: HashMap::new(),
+            turns: BTreeMap::new(),
             running: None,
             request: None,
             tools: BTreeMap::new(),
-            beginning: None,
-            queueing: None,
-            answering: BTreeMap::new(),
-            end_waiters: Vec::new(),
+            accepting: BTreeMap::new(),
+            taken: None,
+            waiting: Vec::new(),
             counted: None,
-            behind: false,
         }
     }
 
-    /// Waits until one of the session's tasks has ended; `None` when there is none.
-    pub(super) async fn task_ended(&mut self) -> Option<()> {
-        let ended = self.tasks.join_next().await?;
-        if let Err(error) = ended
-            && error.is_panic()
-        {
-            tracing::error!(session = %self.id, %error, "a task of the session panicked");
-        }
-        Some(())
+    pub(super) fn generation(&self) -> u64 {
+        self.generation
     }
 
+    /// Waits until one of the session's tasks has ended or something is due. Cancel safe.
+    pub(super) async fn awaited(&mut self) -> Happened {
+        let settle = self.settle_at;
+        tokio::select! {
+            Some(ended) = self.tasks.join_next_with_id() => Happened::Ended(ended),
+            () = tokio::time::sleep_until(settle.unwrap_or_else(Instant::now)), if settle.is_some() => Happened::SettleAgain,
+            else => std::future::pending().await,
+        }
+    }
+
+    pub(super) async fn happened(&mut self, happened: Happened) {
+        match happened {
+            Happened::Ended(Ok((id, ()))) => drop(self.owed.remove(&id)),
+            Happened::Ended(Err(error)) => {
+                let owed = self.owed.remove(&error.id());
+                if error.is_panic() {
+                    tracing::error!(session = %self.id, %error, "a task of the session panicked");
+                    if let Some(owed) = owed {
+                        self.input(owed).await;
+                    }
+                }
+            }
+            Happened::SettleAgain => {
+                // Who asks for it is told by the log; the next attempt is on its way.
+                let _ = self.settle().await;
+            }
+        }
+    }
+
+    /// No turn runs, and no tool.
     pub(super) fn is_idle(&self) -> bool {
         self.machine.as_ref().is_none_or(Machine::is_idle) && self.tools.is_empty()
     }
 
-    pub(super) async fn prompt(
-        &mut self,
-        client: &Client,
-        text: String,
-        key: Option<String>,
-        busy: WhenBusy,
-        reply: PromptReply,
-    ) {
-        match self.prepare_prompt(client, key.as_deref(), busy).await {
-            Ok(Ready::Known(turn)) => {
-                let _ = reply.send(Ok(turn));
-            }
-            Ok(Ready::New(turn)) => {
-                self.turns.push_back(*turn);
-                if self.machine.as_ref().is_some_and(Machine::is_idle) {
-                    self.beginning = Some(reply);
-                } else {
-                    self.queueing = Some(reply);
-                }
-                self.input(InputBody::Prompt(Prompt { text, key })).await;
-            }
-            Err(error) => {
-                let _ = reply.send(Err(error));
-            }
-        }
-    }
-
-    async fn prepare_prompt(&mut self, client: &Client, key: Option<&str>, busy: WhenBusy) -> Result<Ready, ApiError> {
-        if let Some(key) = key
-            && let Some(turn) = self.store.prompt_turn(&self.id, key).await.map_err(load::store_error)?
-        {
-            return Ok(Ready::Known(AcceptedTurn { turn, queued: false }));
-        }
-        let turn = self.project.turn(&self.id, client, &self.model).await?;
-        let machine = self.machine(&turn).await?;
-        if !machine.is_idle() {
-            if busy == WhenBusy::Refuse {
-                return Err(ApiError::new(ApiErrorKind::Busy, "a turn of this session is running")
-                    .hint("wait for its end, steer it, or let the prompt wait behind it"));
-            }
-            if machine.queued() >= MAX_QUEUED {
-                return Err(queue_full());
-            }
-        }
-        Ok(Ready::New(Box::new(turn)))
-    }
-
-    pub(super) async fn steer(&mut self, client: &Client, text: String, reply: oneshot::Sender<Result<(), ApiError>>) {
-        let ready = match self.project.turn(&self.id, client, &self.model).await {
-            Ok(turn) => match self.machine(&turn).await {
-                Ok(machine) if machine.takes_steering() => Ok(()),
-                Ok(machine) if machine.queued() >= MAX_QUEUED => Err(queue_full()),
-                // It is a prompt then, and needs its surroundings.
-                Ok(_) => {
-                    self.turns.push_back(turn);
-                    Ok(())
-                }
-                Err(error) => Err(error),
-            },
-            Err(error) => Err(error),
-        };
-        let taken = ready.is_ok();
-        if taken {
-            self.input(InputBody::Steer(text)).await;
-        }
-        let _ = reply.send(ready);
-    }
-
-    pub(super) async fn cancel(&mut self) {
-        self.input(InputBody::Cancel).await;
-    }
-
-    /// Interrupts the running turn and answers once it is over; those that wait behind it go on.
-    pub(super) async fn cancel_for(&mut self, reply: oneshot::Sender<()>) {
-        match self.machine.as_ref().and_then(Machine::running_turn) {
-            Some(turn) => self.end_waiters.push((turn, reply)),
-            None => {
-                let _ = reply.send(());
-            }
-        }
-        self.cancel().await;
-    }
-
-    pub(super) async fn answer(&mut self, answer: Answer, reply: oneshot::Sender<Result<bool, ApiError>>) {
-        if self.machine.is_none() {
-            let _ = reply.send(Ok(false));
-            return;
-        }
-        let Answer { ask, choice, advice } = answer;
-        self.answering.entry(ask).or_default().push_back(reply);
-        self.input(InputBody::Answer { ask, choice, advice }).await;
-    }
-
-    pub(super) async fn set_mode(&mut self, mode: Mode) -> Result<(), ApiError> {
-        self.store.set_mode(&self.id, &mode.to_string(), now()).await.map_err(load::store_error)?;
-        self.mode = mode;
-        if let Some(machine) = &mut self.machine {
-            machine.set_mode(mode);
-        }
-        self.changed().await
-    }
-
-    pub(super) async fn rename(&mut self, title: &str) -> Result<(), ApiError> {
-        self.store.rename(&self.id, title, now()).await.map_err(load::store_error)?;
-        self.changed().await
-    }
-
-    /// Has the clients told that the session's record has changed. The machine counts the events while there is one.
-    async fn changed(&mut self) -> Result<(), ApiError> {
-        if self.machine.is_some() {
-            self.input(InputBody::SessionChanged).await;
-            return Ok(());
-        }
-        let event = Event { seq: self.hub.head().next(), at: now(), body: EventBody::SessionChanged };
-        let batch = Batch { events: vec![event], ..Batch::default() };
-        self.commit(batch).await.map_err(load::store_error)
-    }
-
     /// The machine, loaded when it is not there, or when it works with another model than this turn's.
-    async fn machine(&mut self, turn: &TurnSetup) -> Result<&mut Machine, ApiError> {
-        let other_model =
-            self.machine.as_ref().is_some_and(|machine| machine.is_idle() && *machine.model() != turn.profile);
-        if self.machine.is_none() || other_model {
+    pub(super) async fn machine(&mut self, turn: &TurnSetup) -> Result<&mut Machine, ApiError> {
+        if self.machine.as_ref().is_some_and(Machine::is_broken) {
+            return Err(ApiError::new(
+                ApiErrorKind::Store,
+                "what ran when the session could not be stored is still ending",
+            )
+            .hint("try again in a moment"));
+        }
+        self.settle().await.map_err(|error| load::store_error(&error))?;
+        let other = self
+            .machine
+            .as_ref()
+            .is_some_and(|machine| machine.is_idle() && !machine.works_with(&turn.profile, turn.max_steps));
+        if self.machine.is_none() || other {
             let settings = Settings {
                 model: turn.profile.clone(),
                 mode: self.mode,
                 max_steps: turn.max_steps,
                 session_dir: turn.session_dir.clone(),
             };
-            let cut = if self.behind { Cut::NotStored } else { Cut::Died };
-            self.machine = Some(load::machine(&self.store, &self.id, settings, cut, now(), &self.hub).await?);
-            self.behind = false;
+            self.generation += 1;
+            self.machine = Some(load::machine(&self.store, &self.id, settings).await?);
         }
         self.machine.as_mut().ok_or_else(|| ApiError::new(ApiErrorKind::Internal, "the session could not be loaded"))
     }
@@ -280,40 +239,56 @@ impl Driver {
         }
     }
 
-    async fn commit(&mut self, batch: Batch) -> Result<(), StoreError> {
+    pub(super) async fn commit(&mut self, batch: Batch) -> Result<(), StoreError> {
         let publication = Publication::of(&batch);
         self.store.commit(&self.id, batch).await?;
         self.hub.publish(publication);
         Ok(())
     }
 
-    /// The store could not follow: everybody who waits is told, and the session is loaded anew when it is next needed.
+    /// The store could not follow: everybody who waits is told. Once nothing runs any more the turn's end is written, at
+    /// once or when the store works again, and the session is loaded anew when it is next needed.
     fn store_failed(&mut self, error: &StoreError) {
         tracing::error!(session = %self.id, %error, "a commit failed; the turn was ended");
-        for reply in self.beginning.take().into_iter().chain(self.queueing.take()) {
-            let _ = reply.send(Err(load::store_error_ref(error)));
-        }
-        for reply in std::mem::take(&mut self.answering).into_values().flatten() {
-            let _ = reply.send(Err(load::store_error_ref(error)));
+        for reply in std::mem::take(&mut self.accepting).into_values().flatten() {
+            reply.send(Err(load::store_error(error)));
         }
         self.turns.clear();
-        self.behind = true;
-        self.hub.close(&format!("the session could not be stored, so its turn was ended: {error}"));
+        self.cut = Some(Cut::Store(error.to_string()));
+    }
+
+    /// Writes down how what was cut has ended. On an error the next attempt is due a little later.
+    async fn settle(&mut self) -> Result<(), StoreError> {
+        self.settle_at = None;
+        let Some(cut) = &self.cut else { return Ok(()) };
+        match load::recover_session(&self.store, &self.id, now(), &self.hub, cut).await {
+            Ok(()) => {
+                self.cut = None;
+                Ok(())
+            }
+            Err(error) => {
+                tracing::warn!(session = %self.id, %error, "a cut turn could not be settled yet");
+                self.settle_at = Some(Instant::now() + SETTLE_AGAIN);
+                Err(error)
+            }
+        }
     }
 
     fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Commit(_) => {}
-            Effect::Collect => self.collect(),
+            Effect::Collect(turn) => self.collect(turn),
             Effect::Emit(delta) => self.emit(&delta),
             Effect::CallModel(call) => {
                 self.hub.forget_blocks();
-                let cancel = CancellationToken::new();
-                self.request = Some((call.no, cancel.clone()));
-                if let (Some(turn), Some(mailbox)) = (&self.running, self.mailbox.upgrade()) {
-                    let http = Arc::clone(&self.project.shared.http);
-                    self.tasks.spawn(tasks::call_model(http, turn.clone(), *call, cancel, mailbox));
-                }
+                let (no, cancel) = (call.no, CancellationToken::new());
+                self.request = Some((no, cancel.clone()));
+                let http = Arc::clone(&self.project.shared.http);
+                let error =
+                    ModelError::new(ErrorClass::Protocol, format!("The model's answer could not be read: {FAULT}."));
+                self.spawn_for_turn(InputBody::ModelFailed { request: no, error }, |turn, mailbox| {
+                    tasks::call_model(http, turn, *call, cancel, mailbox)
+                });
             }
             Effect::StopModel(no) => {
                 if let Some((_, cancel)) = self.request.take_if(|(running, _)| *running == no) {
@@ -321,26 +296,23 @@ impl Driver {
                 }
             }
             Effect::Prepare(call) => {
-                if let (Some(turn), Some(mailbox)) = (&self.running, self.mailbox.upgrade()) {
-                    let tool = self.project.shared.registry.get(&call.tool).cloned();
-                    self.tasks.spawn(tasks::prepare(tool, call, Arc::clone(&turn.tool_env), mailbox));
-                }
+                let tool = self.project.shared.registry.get(&call.tool).cloned();
+                let result = Err(format!("The call could not be prepared: {FAULT}."));
+                self.spawn_for_turn(InputBody::Prepared { call: call.id, result }, |turn, mailbox| {
+                    tasks::prepare(tool, call, turn.tool_env, mailbox)
+                });
             }
             Effect::Run { call, prepared } => {
-                let cancel = CancellationToken::new();
-                self.tools.insert(call.id, cancel.clone());
-                if let (Some(turn), Some(mailbox)) = (&self.running, self.mailbox.upgrade()) {
-                    let run = tasks::Run {
-                        tool: self.project.shared.registry.get(&call.tool).cloned(),
-                        call,
-                        prepared,
-                        env: Arc::clone(&turn.tool_env),
-                        workspace: turn.workspace.clone(),
-                        hub: self.hub.clone(),
-                        cancel,
-                    };
-                    self.tasks.spawn(tasks::run_tool(run, mailbox));
-                }
+                let (id, cancel) = (call.id, CancellationToken::new());
+                self.tools.insert(id, cancel.clone());
+                let tool = self.project.shared.registry.get(&call.tool).cloned();
+                let hub = self.hub.clone();
+                let outcome = Outcome::failed(format!("The call ended without an outcome: {FAULT}."));
+                let owed = InputBody::ToolFinished { call: id, outcome, revision: Revision::default() };
+                self.spawn_for_turn(owed, |turn, mailbox| {
+                    let (env, workspace) = (turn.tool_env, turn.workspace);
+                    tasks::run_tool(tasks::Run { tool, call, prepared, env, workspace, hub, cancel }, mailbox)
+                });
             }
             Effect::StopTool(call) => {
                 if let Some(cancel) = self.tools.get(&call) {
@@ -348,40 +320,59 @@ impl Driver {
                 }
             }
             Effect::LoadResult { call, of } => {
-                if let Some(mailbox) = self.mailbox.upgrade() {
-                    self.tasks.spawn(tasks::load_result(self.store.clone(), self.id.clone(), call, of, mailbox));
-                }
+                let (store, id) = (self.store.clone(), self.id.clone());
+                let result = Err(format!("The saved result of {of} could not be read: {FAULT}."));
+                self.spawn(InputBody::ResultLoaded { call, result }, |mailbox| {
+                    tasks::load_result(store, id, call, of, mailbox)
+                });
             }
             Effect::StartTimer { id, delay_ms } => {
-                if let Some(mailbox) = self.mailbox.upgrade() {
-                    self.tasks.spawn(tasks::timer(id, delay_ms, mailbox));
+                self.spawn(InputBody::Timer(id), |mailbox| tasks::timer(id, delay_ms, mailbox));
+            }
+            Effect::Accepted { turn, queued } => {
+                for reply in self.accepting.remove(&turn).into_iter().flatten() {
+                    reply.send(Ok(AcceptedTurn { turn, queued }));
                 }
             }
-            Effect::Accepted { turn, queued, .. } => {
-                let waiting = if queued { &mut self.queueing } else { &mut self.beginning };
-                if let Some(reply) = waiting.take() {
-                    let _ = reply.send(Ok(AcceptedTurn { turn, queued }));
-                }
-            }
-            Effect::AnswerTaken { ask, taken } => {
-                if let Some(reply) = self.answering.get_mut(&ask).and_then(VecDeque::pop_front) {
-                    let _ = reply.send(Ok(taken));
-                }
-                self.answering.retain(|_, waiting| !waiting.is_empty());
-            }
+            Effect::AnswerTaken { taken, .. } => self.taken = Some(taken),
         }
     }
 
-    fn collect(&mut self) {
-        self.running = self.turns.pop_front();
+    /// Starts a task that owes the machine an input; `owed` is what it gets when the task panics.
+    fn spawn<F>(&mut self, owed: InputBody, task: impl FnOnce(Mailbox) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        // Without a sender the session is ending, and nobody waits for what a task would find.
+        let Some(sender) = self.mailbox.upgrade() else { return };
+        let handle = self.tasks.spawn(task(Mailbox { sender, generation: self.generation }));
+        self.owed.insert(handle.id(), owed);
+    }
+
+    fn spawn_for_turn<F>(&mut self, owed: InputBody, task: impl FnOnce(TurnSetup, Mailbox) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        if let Some(turn) = self.running.clone() {
+            self.spawn(owed, |mailbox| task(turn, mailbox));
+        }
+    }
+
+    fn collect(&mut self, turn: TurnNo) {
+        self.running = self.turns.remove(&turn);
         if self.counted.is_none() {
             self.project.shared.running_turns.fetch_add(1, Ordering::Relaxed);
             self.counted = Some(Counted(Arc::clone(&self.project.shared.running_turns)));
+            self.activity.begin();
         }
-        if let (Some(turn), Some(mailbox)) = (&self.running, self.mailbox.upgrade()) {
-            let editor = self.project.shared.editors.of(&self.project.key);
-            self.tasks.spawn(tasks::collect(turn.clone(), editor, mailbox));
-        }
+        let editor = self.project.shared.editors.of(&self.project.key);
+        let environment = Environment {
+            git: vec![GitBlock::Unavailable(FAULT.to_owned())],
+            revision: self.project.workspace.revision(),
+            ..Environment::default()
+        };
+        let owed = InputBody::Environment { turn, environment: Box::new(environment) };
+        self.spawn_for_turn(owed, |setup, mailbox| tasks::collect(turn, setup, editor, mailbox));
     }
 
     fn emit(&mut self, delta: &Delta) {
@@ -393,59 +384,51 @@ impl Driver {
         self.hub.wake();
     }
 
-    /// Tells those who wait that no turn runs, and forgets what only a turn needs.
-    pub(super) fn settle_idle(&mut self) {
+    /// Something was done: tells those who wait for a turn's end, and when nothing runs forgets what only a turn needs.
+    pub(super) async fn rest(&mut self) {
+        let broken = self.machine.as_ref().is_some_and(Machine::is_broken);
         let running = self.machine.as_ref().and_then(Machine::running_turn);
-        for (_, waiter) in self.end_waiters.extract_if(.., |(turn, _)| Some(*turn) != running) {
-            let _ = waiter.send(());
+        if self.is_idle() {
+            if broken {
+                self.machine = None;
+                self.generation += 1;
+                if self.settle().await.is_err() {
+                    let why = self.cut.as_ref().map_or("the store cannot be written", |cut| match cut {
+                        Cut::Store(why) => why,
+                        Cut::Crash | Cut::Fault => "the store cannot be written",
+                    });
+                    self.hub.close(&format!("the session could not be stored, so its turn was ended: {why}"));
+                }
+            }
+            self.running = None;
+            self.counted = None;
+            self.activity.end();
         }
-        if !self.is_idle() {
-            return;
-        }
-        if self.machine.as_ref().is_some_and(Machine::is_broken) {
-            self.machine = None;
-        }
-        self.running = None;
-        self.counted = None;
-    }
-
-    /// Whether a turn that could not be stored waits for its end, and nothing of it runs any more.
-    pub(super) fn is_behind(&self) -> bool {
-        self.behind && self.machine.is_none() && self.tools.is_empty()
-    }
-
-    /// Gives a turn that could not be stored its end, once the store works again.
-    pub(super) async fn catch_up(&mut self) {
-        match load::recover_session(&self.store, &self.id, Cut::NotStored, now(), &self.hub).await {
-            Ok(()) => self.behind = false,
-            Err(error) => tracing::debug!(session = %self.id, %error, "the store cannot be written yet"),
+        if !broken || self.is_idle() {
+            for (turn, reply) in std::mem::take(&mut self.waiting) {
+                if running == Some(turn) {
+                    self.waiting.push((turn, reply));
+                } else {
+                    let _ = reply.send(());
+                }
+            }
         }
     }
 
     /// Ends what still works for the session.
     pub(super) async fn end(&mut self) {
         self.tasks.shutdown().await;
+        // The next start of the daemon settles what this cannot.
+        let _ = self.settle().await;
     }
 }
 
 impl Drop for Driver {
     fn drop(&mut self) {
+        self.activity.end();
         // Also after a panic: whoever follows the session must not wait for ever.
         self.hub.close("the session ended; attach again");
     }
-}
-
-/// What a prompt turned out to be.
-enum Ready {
-    /// It was accepted before.
-    Known(AcceptedTurn),
-    /// It is new, with the surroundings of its turn.
-    New(Box<TurnSetup>),
-}
-
-fn queue_full() -> ApiError {
-    ApiError::new(ApiErrorKind::Busy, format!("{MAX_QUEUED} prompts are waiting already"))
-        .hint("wait until one of them has ended")
 }
 
 /// The wall clock.

@@ -112,6 +112,11 @@ impl Hub {
         self.shared.changed.subscribe()
     }
 
+    /// How many subscriptions there are.
+    pub fn followers(&self) -> usize {
+        self.shared.changed.receiver_count()
+    }
+
     /// Tells the waiting clients that there is something; once per burst.
     pub fn wake(&self) {
         self.shared.changed.send_modify(|version| *version = version.wrapping_add(1));

@@ -9,23 +9,14 @@ use plimsoll_core::id::{CallId, SessionId, StepNo};
 use plimsoll_core::ledger::OpState;
 use plimsoll_core::permission::policy::Grant;
 use plimsoll_core::time::Timestamp;
-use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::transcript::item::ItemBody;
 use plimsoll_core::turn::load::Loaded;
 use plimsoll_core::turn::machine::{Counters, Machine, Settings};
 use plimsoll_core::turn::recover::{Cut, settle};
 
-/// A machine that goes on where the session stands.
-pub(super) async fn machine(
-    store: &ProjectStore,
-    id: &SessionId,
-    settings: Settings,
-    cut: Cut,
-    now: Timestamp,
-    hub: &Hub,
-) -> Result<Machine, ApiError> {
-    recover_session(store, id, cut, now, hub).await?;
-    let mut loaded = load(store, id).await?;
+/// A machine that goes on where the session stands. What cut it must have been settled before.
+pub(super) async fn machine(store: &ProjectStore, id: &SessionId, settings: Settings) -> Result<Machine, ApiError> {
+    let mut loaded = load(store, id).await.map_err(|error| store_error(&error))?;
     let other_wire = loaded
         .view
         .epoch
@@ -33,7 +24,7 @@ pub(super) async fn machine(
         .is_some_and(|epoch| epoch.api != settings.model.api || epoch.model != settings.model.name);
     if let (true, Some(epoch)) = (other_wire, &loaded.view.epoch) {
         let seen = loaded.view.last_request.as_ref().map(|row| row.last_item).unwrap_or_default();
-        let items = store.view_items(id, epoch.first_item).await.map_err(store_error)?;
+        let items = store.view_items(id, epoch.first_item).await.map_err(|error| store_error(&error))?;
         for item in items.into_iter().filter(|item| item.item.no <= seen) {
             loaded.view.projections.extend(item.projection.map(|shown| (shown.call, shown)));
             loaded.view.rerender.push(item.item);
@@ -42,16 +33,16 @@ pub(super) async fn machine(
     Ok(Machine::load(loaded, settings))
 }
 
-/// Settles a session whose turn was cut, in this way; does nothing otherwise.
+/// Settles a session that was cut in the middle of a turn; does nothing otherwise.
 pub(super) async fn recover_session(
     store: &ProjectStore,
     id: &SessionId,
-    cut: Cut,
     now: Timestamp,
     hub: &Hub,
-) -> Result<(), ApiError> {
+    cut: &Cut,
+) -> Result<(), StoreError> {
     let loaded = load(store, id).await?;
-    let Some(batch) = settle(&loaded, cut, now) else { return Ok(()) };
+    let Some(batch) = settle(&loaded, now, cut) else { return Ok(()) };
     for operation in loaded.operations.iter().filter(|operation| operation.state == OpState::Running) {
         if let Some(process) = operation.process.clone() {
             // The helper's lifeline has ended them already; this is for one that was killed with the daemon.
@@ -60,14 +51,14 @@ pub(super) async fn recover_session(
         }
     }
     let publication = Publication::of(&batch);
-    store.commit(id, batch).await.map_err(store_error)?;
+    store.commit(id, batch).await?;
     hub.publish(publication);
     Ok(())
 }
 
-async fn load(store: &ProjectStore, id: &SessionId) -> Result<Loaded, ApiError> {
-    let view = store.load_view(id).await.map_err(store_error)?;
-    let answered = store.granted(id).await.map_err(store_error)?;
+async fn load(store: &ProjectStore, id: &SessionId) -> Result<Loaded, StoreError> {
+    let view = store.load_view(id).await?;
+    let answered = store.granted(id).await?;
     let grants =
         answered.into_iter().map(|ask| Grant { tool: ask.tool, command: ask.command, paths: ask.paths }).collect();
     Ok(loaded(view, grants))
@@ -75,13 +66,6 @@ async fn load(store: &ProjectStore, id: &SessionId) -> Result<Loaded, ApiError> 
 
 fn loaded(view: LoadedView, grants: Vec<Grant>) -> Loaded {
     let counters = view.session.counters;
-    let running = matches!(view.session.state, SessionState::Running | SessionState::Waiting);
-    let last_turn = view
-        .items
-        .last()
-        .map(|item| item.item.turn)
-        .max(view.last_request.as_ref().map(|row| row.turn))
-        .unwrap_or(counters.turn);
     Loaded {
         counters: Counters {
             item: counters.item,
@@ -99,12 +83,14 @@ fn loaded(view: LoadedView, grants: Vec<Grant>) -> Loaded {
         grants,
         todos: view.todos,
         open_calls: open_calls(&view.items),
-        running_turn: running.then_some(last_turn),
+        running_turn: view.running_turn,
+        waiting_turns: view.waiting_turns,
         revision: view.revision,
         titled: !view.session.title.is_empty(),
         view: StoredView {
             epoch: view.epoch,
             sent: view.messages,
+            last_usage: view.last_end.and_then(|end| end.usage),
             last_request: view.last_request,
             projections: view
                 .items
@@ -134,7 +120,7 @@ fn open_calls(items: &[crate::store::ViewItem]) -> Vec<(CallId, String, StepNo)>
 
 /// A session as its project's store knows it.
 pub(super) async fn info(store: &ProjectStore, id: &SessionId) -> Result<SessionInfo, ApiError> {
-    let session = store.session(id).await.map_err(store_error)?;
+    let session = store.session(id).await.map_err(|error| store_error(&error))?;
     let project = store.record();
     Ok(indexed(IndexedSession { project: project.key.clone(), roots: project.roots.clone(), session }))
 }
@@ -159,12 +145,7 @@ pub(super) fn indexed(indexed: IndexedSession) -> SessionInfo {
 }
 
 /// A failure of the store, for a client.
-pub(super) fn store_error(error: StoreError) -> ApiError {
-    store_error_ref(&error)
-}
-
-/// [`store_error`] of an error that several wait for.
-pub(super) fn store_error_ref(error: &StoreError) -> ApiError {
+pub(super) fn store_error(error: &StoreError) -> ApiError {
     let kind = match error {
         StoreError::Newer { .. } => ApiErrorKind::NewerStore,
         StoreError::NotFound { .. } => ApiErrorKind::NotFound,

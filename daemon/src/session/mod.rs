@@ -3,9 +3,11 @@
 
 mod actor;
 pub mod api;
+mod calls;
 mod driver;
 mod editors;
 pub mod hub;
+mod live;
 mod load;
 pub mod service;
 mod setup;

@@ -1,13 +1,14 @@
 //! The one object through which facades reach projects and sessions. Cheap to clone.
 
-use super::actor::{self, Handle, MAILBOX, Msg};
+use super::actor::{self, MAILBOX, Msg};
 use super::api::{
     AcceptedTurn, Answer, ApiError, ApiErrorKind, Client, NewSession, ProjectInfo, SessionFilter, SessionInfo,
     SessionPage, TranscriptPage, TranscriptRange, WhenBusy,
 };
-use super::driver::{Driver, now};
+use super::driver::{self, Driver, now};
 use super::editors::Editors;
 use super::hub::Hub;
+use super::live::{self, Handle, Live, Sessions};
 use super::load::{self, store_error};
 use super::setup::{Project, Shared, canonical, key_missing};
 use super::subscription::Subscription;
@@ -19,19 +20,20 @@ use crate::store::{ListFilter, ProjectStore, SessionRecord, Stores};
 use crate::tool::Tool;
 use crate::tool::registry::Registry;
 use crate::tool::run_terminal_cmd::RunTerminalCmd;
-use crate::workspace::{Workspace, root_of};
+use crate::workspace::{Waits, Workspace, root_of};
 use plimsoll_core::id::{ProjectKey, Seq, SessionId};
 use plimsoll_core::path;
 use plimsoll_core::permission::policy::Mode;
+use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::turn::recover::Cut;
 use plimsoll_core::workspace::EditorState;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use tokio::sync::{Mutex, OnceCell, mpsc, oneshot};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{OnceCell, mpsc};
 
 /// Longest title, in characters.
 const TITLE_CHARS: usize = 200;
@@ -47,18 +49,11 @@ pub struct Service {
 struct Inner {
     stores: Stores,
     shared: Arc<Shared>,
-    projects: Mutex<HashMap<ProjectKey, Arc<Project>>>,
-    sessions: Mutex<HashMap<SessionId, Live>>,
-    /// How many sessions have an actor.
-    live: AtomicUsize,
-    closing: AtomicBool,
+    /// Each is opened once, by the first who needs it; the others wait for that.
+    projects: Mutex<HashMap<ProjectKey, Arc<OnceCell<Arc<Project>>>>>,
+    sessions: Arc<Sessions>,
     /// Set once what a dead daemon left is settled.
     recovered: OnceCell<()>,
-}
-
-struct Live {
-    handle: Handle,
-    task: tokio::task::JoinHandle<()>,
 }
 
 impl Service {
@@ -79,17 +74,15 @@ impl Service {
             stores,
             shared: Arc::new(shared),
             projects: Mutex::new(HashMap::new()),
-            sessions: Mutex::new(HashMap::new()),
-            live: AtomicUsize::new(0),
-            closing: AtomicBool::new(false),
+            sessions: Sessions::new(),
             recovered: OnceCell::new(),
         };
         Self { inner: Arc::new(inner) }
     }
 
     /// Settles what a dead daemon left running, in all projects. Its processes are ended and the sessions' lists tell the
-    /// truth, also when nobody opens them. Done once; whoever asks for a session before that waits for it, as its row
-    /// may stand in its project's store only.
+    /// truth, also when nobody opens them. Done once; whoever asks for a session before that waits for it, as its row may
+    /// stand in its project's store only.
     pub async fn recover(&self) {
         self.inner.recovered.get_or_init(|| self.recover_projects()).await;
     }
@@ -111,14 +104,16 @@ impl Service {
 
     async fn recover_project(&self, key: &ProjectKey) -> Result<(), ApiError> {
         let store = self.store(key).await?;
-        for session in store.running_turns().await.map_err(store_error)? {
-            // One that a client has taken up meanwhile was settled by that.
+        for session in store.running_turns().await.map_err(|error| store_error(&error))? {
             // The lock keeps others from taking it up in the middle of this.
-            let sessions = self.inner.sessions.lock().await;
-            if sessions.contains_key(&session.id) {
+            let place = self.inner.sessions.place(&session.id);
+            let live = place.live.lock().await;
+            if live.is_some() {
+                // One that a client has taken up meanwhile was settled by that.
                 continue;
             }
-            if let Err(error) = load::recover_session(&store, &session.id, Cut::Died, now(), &Hub::new(Seq(0))).await {
+            let settled = load::recover_session(&store, &session.id, now(), &Hub::new(Seq(0)), &Cut::Crash).await;
+            if let Err(error) = settled {
                 tracing::error!(session = %session.id, %error, "a session that was cut could not be settled");
             }
         }
@@ -126,7 +121,7 @@ impl Service {
     }
 
     fn check_open(&self) -> Result<(), ApiError> {
-        if self.inner.closing.load(Ordering::Relaxed) {
+        if self.inner.sessions.is_closing() {
             return Err(ApiError::new(ApiErrorKind::ShuttingDown, "the daemon is about to end").hint("connect again"));
         }
         Ok(())
@@ -142,7 +137,7 @@ impl Service {
         for root in roots {
             folders.push(existing_folder(root).await?);
         }
-        let record = self.inner.stores.project_for(&folders, now()).await.map_err(store_error)?;
+        let record = self.inner.stores.project_for(&folders, now()).await.map_err(|error| store_error(&error))?;
         let info = ProjectInfo { key: record.key.clone(), roots: record.roots, created_at: record.created_at };
         // What a first prompt will want to know is collected from now on.
         self.project(&record.key).await?;
@@ -150,22 +145,24 @@ impl Service {
     }
 
     async fn project(&self, key: &ProjectKey) -> Result<Arc<Project>, ApiError> {
-        let mut projects = self.inner.projects.lock().await;
-        if let Some(project) = projects.get(key) {
-            return Ok(Arc::clone(project));
-        }
-        let record = self.inner.stores.project(key).await.map_err(store_error)?;
-        let store = self.inner.stores.open_project(key).await.map_err(store_error)?;
-        let revision = store.revision().await.map_err(store_error)?;
-        let project = Arc::new(Project {
+        let cell = {
+            let mut projects = self.inner.projects.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(projects.entry(key.clone()).or_default())
+        };
+        cell.get_or_try_init(|| self.load_project(key)).await.cloned()
+    }
+
+    async fn load_project(&self, key: &ProjectKey) -> Result<Arc<Project>, ApiError> {
+        let record = self.inner.stores.project(key).await.map_err(|error| store_error(&error))?;
+        let store = self.inner.stores.open_project(key).await.map_err(|error| store_error(&error))?;
+        let revision = store.revision().await.map_err(|error| store_error(&error))?;
+        Ok(Arc::new(Project {
             key: key.clone(),
-            workspace: Workspace::open(record.roots.clone(), revision),
+            workspace: Workspace::open(record.roots.clone(), revision, Waits::default()),
             roots: record.roots,
             folder: canonical(store.folder()),
             shared: Arc::clone(&self.inner.shared),
-        });
-        projects.insert(key.clone(), Arc::clone(&project));
-        Ok(project)
+        }))
     }
 
     /// Makes a session.
@@ -197,17 +194,23 @@ impl Service {
             key: new.key,
         };
         let store = self.store(key).await?;
-        let row = store.create_session(record).await.map_err(store_error)?;
-        load::info(&store, &row.id).await
+        let row = store.create_session(record).await.map_err(|error| store_error(&error))?;
+        self.info(&store, &row.id).await
     }
 
     async fn store(&self, key: &ProjectKey) -> Result<ProjectStore, ApiError> {
-        self.inner.stores.open_project(key).await.map_err(store_error)
+        self.inner.stores.open_project(key).await.map_err(|error| store_error(&error))
     }
 
     async fn store_of(&self, id: &SessionId) -> Result<(ProjectKey, ProjectStore), ApiError> {
         self.recover().await;
-        let key = self.inner.stores.session_project(id).await.map_err(store_error)?.ok_or_else(|| not_found(id))?;
+        let key = self
+            .inner
+            .stores
+            .session_project(id)
+            .await
+            .map_err(|error| store_error(&error))?
+            .ok_or_else(|| not_found(id))?;
         let store = self.store(&key).await?;
         Ok((key, store))
     }
@@ -217,14 +220,30 @@ impl Service {
         self.recover().await;
         let limit = filter.limit.clamp(1, PAGE_MAX);
         let filter = ListFilter { project: filter.project, cursor: filter.cursor, limit };
-        let page = self.inner.stores.list_sessions(filter).await.map_err(store_error)?;
-        Ok(SessionPage { sessions: page.sessions.into_iter().map(load::indexed).collect(), next: page.next })
+        let page = self.inner.stores.list_sessions(filter).await.map_err(|error| store_error(&error))?;
+        let sessions = page.sessions.into_iter().map(|session| self.as_it_is(load::indexed(session))).collect();
+        Ok(SessionPage { sessions, next: page.next })
+    }
+
+    async fn info(&self, store: &ProjectStore, id: &SessionId) -> Result<SessionInfo, ApiError> {
+        Ok(self.as_it_is(load::info(store, id).await?))
+    }
+
+    /// What the store says of a turn that runs is true only while this daemon runs it. What was cut, and is not settled
+    /// yet, is shown as what it will be.
+    fn as_it_is(&self, mut info: SessionInfo) -> SessionInfo {
+        let running = matches!(info.state, SessionState::Running | SessionState::Waiting);
+        if running && !self.inner.sessions.is_busy(&info.id) {
+            info.state = SessionState::Interrupted;
+            info.open_asks.clear();
+        }
+        info
     }
 
     /// One session.
     pub async fn get_session(&self, id: &SessionId) -> Result<SessionInfo, ApiError> {
         let (_, store) = self.store_of(id).await?;
-        load::info(&store, id).await
+        self.info(&store, id).await
     }
 
     /// Gives a session another title.
@@ -238,16 +257,19 @@ impl Service {
     /// Deletes a session with everything it stored; a running turn is interrupted first. Unknown ids are no error.
     pub async fn delete_session(&self, id: &SessionId) -> Result<(), ApiError> {
         self.recover().await;
-        let Some(key) = self.inner.stores.session_project(id).await.map_err(store_error)? else { return Ok(()) };
+        let Some(key) = self.inner.stores.session_project(id).await.map_err(|error| store_error(&error))? else {
+            return Ok(());
+        };
         // The lock is held until the session is gone, so that nobody takes it up meanwhile.
-        let mut sessions = self.inner.sessions.lock().await;
-        if let Some(live) = sessions.remove(id) {
-            self.inner.live.store(sessions.len(), Ordering::Relaxed);
-            close(live).await;
+        let place = self.inner.sessions.place(id);
+        let mut running = place.live.lock().await;
+        if let Some(live) = running.take() {
+            live::close(live).await;
+            self.inner.sessions.ended();
         }
         let store = self.store(&key).await?;
         self.inner.shared.background.end_session(&canonical(&store.session_folder(id))).await;
-        self.inner.stores.delete_session(&key, id).await.map_err(store_error)
+        self.inner.stores.delete_session(&key, id).await.map_err(|error| store_error(&error))
     }
 
     /// Reads items.
@@ -257,7 +279,7 @@ impl Service {
             TranscriptRange::After { after, limit } => store.items_after(id, after, limit.clamp(1, 1_000)).await,
             TranscriptRange::Before { before, limit } => store.items_before(id, before, limit.clamp(1, 1_000)).await,
         };
-        let page = page.map_err(store_error)?;
+        let page = page.map_err(|error| store_error(&error))?;
         Ok(TranscriptPage { items: page.items, projections: page.projections, last: page.last })
     }
 
@@ -279,27 +301,46 @@ impl Service {
 
     /// The running actor of a session, started when there is none.
     async fn live(&self, id: &SessionId) -> Result<Handle, ApiError> {
-        self.check_open()?;
         // Before the lock, which the settling of what a dead daemon left takes too.
         let (key, store) = self.store_of(id).await?;
-        let mut sessions = self.inner.sessions.lock().await;
-        if let Some(live) = sessions.get(id)
+        let sessions = &self.inner.sessions;
+        let place = sessions.place(id);
+        let mut running = place.live.lock().await;
+        self.check_open()?;
+        if let Some(live) = running.as_ref()
             && !live.task.is_finished()
         {
             return Ok(live.handle.clone());
         }
+        let mut cut = Cut::Crash;
+        if let Some(ended) = running.take() {
+            sessions.ended();
+            if let Err(error) = ended.task.await {
+                tracing::error!(session = %id, %error, "a session ended with a panic; it is taken up again");
+                cut = Cut::Fault;
+            }
+        }
         let project = self.project(&key).await?;
-        let hub = Hub::new(Seq(0));
-        load::recover_session(&store, id, Cut::Died, now(), &hub).await?;
-        let row = store.session(id).await.map_err(store_error)?;
+        let settled = load::recover_session(&store, id, now(), &Hub::new(Seq(0)), &cut).await;
+        let row = store.session(id).await.map_err(|error| store_error(&error))?;
         let hub = Hub::new(row.counters.seq);
         let mode: Mode = row.mode.parse().unwrap_or_default();
         let (mailbox, incoming) = mpsc::channel(MAILBOX);
-        let driver = Driver::new(id.clone(), project, store, hub.clone(), mailbox.downgrade(), mode, row.model);
+        let driver = Driver::new(driver::Parts {
+            id: id.clone(),
+            project: Arc::clone(&project),
+            store,
+            hub: hub.clone(),
+            mailbox: mailbox.downgrade(),
+            activity: Arc::clone(&place.activity),
+            mode,
+            // What is stored can be read all the same.
+            cut: settled.is_err().then_some(cut),
+        });
         let task = tokio::spawn(actor::run(driver, incoming));
-        let handle = Handle { mailbox, hub };
-        sessions.insert(id.clone(), Live { handle: handle.clone(), task });
-        self.inner.live.store(sessions.len(), Ordering::Relaxed);
+        let handle = Handle { mailbox, hub, project, model: row.model, order: Arc::default() };
+        *running = Some(Live { handle: handle.clone(), task });
+        sessions.began(&place);
         Ok(handle)
     }
 
@@ -314,25 +355,33 @@ impl Service {
     ) -> Result<AcceptedTurn, ApiError> {
         let text = clean_prompt(text)?;
         let handle = self.live(id).await?;
-        let client = client.clone();
-        handle.ask(|reply| Msg::Prompt { client, text, key, busy, reply }).await?
+        // What a turn works with may take its time to find out; the session goes on meanwhile.
+        let order = handle.order.lock().await;
+        let setup = Box::new(handle.project.turn(id, client, &handle.model).await);
+        let answer = handle.send(|reply| Msg::Prompt { setup, text, key, busy, reply }).await?;
+        drop(order);
+        answer.await.map_err(|_| live::gone())?
     }
 
     /// Adds to the running turn; without one it is a prompt.
     pub async fn steer(&self, client: &Client, id: &SessionId, text: String) -> Result<(), ApiError> {
         let text = clean_prompt(text)?;
         let handle = self.live(id).await?;
-        let client = client.clone();
-        handle.ask(|reply| Msg::Steer { client, text, reply }).await?
+        let order = handle.order.lock().await;
+        let setup = Box::new(handle.project.turn(id, client, &handle.model).await);
+        let answer = handle.send(|reply| Msg::Steer { setup, text, reply }).await?;
+        drop(order);
+        answer.await.map_err(|_| live::gone())?
     }
 
-    /// Interrupts the running turn; returns when it is over (at once when none runs).
+    /// Interrupts the running turn; returns when it is over (at once when none runs). Prompts that wait go on waiting for
+    /// their turn.
     pub async fn cancel(&self, id: &SessionId) -> Result<(), ApiError> {
         let handle = self.live(id).await?;
         handle.ask(|reply| Msg::Cancel { reply }).await
     }
 
-    /// Answers a question; `false` when another answer came first.
+    /// Answers a question; `false` when another answer came first, an error when the question does not wait any more.
     pub async fn answer(&self, id: &SessionId, answer: Answer) -> Result<bool, ApiError> {
         let handle = self.live(id).await?;
         handle.ask(|reply| Msg::Answer { answer, reply }).await?
@@ -371,7 +420,7 @@ impl Service {
 
     /// How many sessions are live, and how many turns run.
     pub fn counts(&self) -> (usize, usize) {
-        (self.inner.live.load(Ordering::Relaxed), self.running_turns())
+        (self.inner.sessions.count(), self.running_turns())
     }
 
     /// How many turns run.
@@ -381,15 +430,12 @@ impl Service {
 
     /// Interrupts running turns, waits until all is stored, closes the stores.
     pub async fn shutdown(&self) {
-        self.inner.closing.store(true, Ordering::Relaxed);
-        let live: Vec<Live> = self.inner.sessions.lock().await.drain().map(|(_, live)| live).collect();
-        let closing: Vec<_> = live.into_iter().map(|live| tokio::spawn(close(live))).collect();
-        for task in closing {
-            // A panic in a session's end is logged by the session's own task.
-            let _ = task.await;
-        }
+        self.inner.sessions.close().await;
         self.inner.shared.background.end_all().await;
-        let projects: Vec<_> = self.inner.projects.lock().await.drain().map(|(_, project)| project).collect();
+        let projects: Vec<_> = {
+            let mut projects = self.inner.projects.lock().unwrap_or_else(PoisonError::into_inner);
+            projects.drain().filter_map(|(_, project)| project.get().cloned()).collect()
+        };
         for project in projects {
             project.workspace.close().await;
         }
@@ -405,18 +451,6 @@ fn shown_state(roots: &[PathBuf], mut state: EditorState) -> EditorState {
         file.path = path::escape(inside.unwrap_or(&path).as_os_str().as_bytes());
     }
     state
-}
-
-/// Ends an actor and waits for it.
-async fn close(live: Live) {
-    let (reply, closed) = oneshot::channel();
-    if live.handle.mailbox.send(Msg::Close { reply }).await.is_ok() {
-        let _ = closed.await;
-    }
-    drop(live.handle);
-    if let Err(error) = live.task.await {
-        tracing::error!(%error, "a session ended with a panic");
-    }
 }
 
 async fn existing_folder(root: PathBuf) -> Result<PathBuf, ApiError> {

@@ -108,6 +108,13 @@ impl Project {
 }
 
 impl TurnSetup {
+    /// Takes over with which model the running turn works: what waits behind it must not find another one in its middle.
+    pub(super) fn with_model_of(&mut self, running: &Self) {
+        self.profile = running.profile.clone();
+        self.endpoint = running.endpoint.clone();
+        self.key.clone_from(&running.key);
+    }
+
     /// The surroundings now. What cannot be told is said in their place: a turn never fails for it.
     pub(super) async fn collect(&self, editor: EditorState) -> Environment {
         let facts = ClientFacts {

@@ -8,7 +8,7 @@ use crate::store::ProjectStore;
 use crate::tool::{Tool, ToolEnv, ToolEvent, ToolRun};
 use crate::workspace::Workspace;
 use plimsoll_core::event::Delta;
-use plimsoll_core::id::{CallId, RequestNo, SessionId};
+use plimsoll_core::id::{CallId, RequestNo, SessionId, TurnNo};
 use plimsoll_core::model::event::ModelEvent;
 use plimsoll_core::tool::call::{Call, Prepared};
 use plimsoll_core::tool::outcome::Outcome;
@@ -25,16 +25,28 @@ use tokio_util::sync::CancellationToken;
 /// Events of a running tool that may wait for its session.
 const TOOL_EVENTS: usize = 64;
 
-type Mailbox = mpsc::Sender<Msg>;
-
-async fn send(mailbox: &Mailbox, input: InputBody) {
-    // A closed mailbox means that the session is gone, and with it whoever would want this.
-    let _ = mailbox.send(Msg::Inputs(vec![input])).await;
+/// Where a task sends what it found, with the machine that it works for: numbers of calls and requests that were never
+/// stored are given out again by the next machine.
+#[derive(Clone)]
+pub(super) struct Mailbox {
+    pub(super) sender: mpsc::Sender<Msg>,
+    pub(super) generation: u64,
 }
 
-pub(super) async fn collect(turn: TurnSetup, editor: EditorState, mailbox: Mailbox) {
-    let environment = turn.collect(editor).await;
-    send(&mailbox, InputBody::Environment(Box::new(environment))).await;
+impl Mailbox {
+    async fn send(&self, inputs: Vec<InputBody>) {
+        // A closed mailbox means that the session is gone, and with it whoever would want this.
+        let _ = self.sender.send(Msg::Inputs { generation: self.generation, inputs }).await;
+    }
+}
+
+async fn send(mailbox: &Mailbox, input: InputBody) {
+    mailbox.send(vec![input]).await;
+}
+
+pub(super) async fn collect(no: TurnNo, turn: TurnSetup, editor: EditorState, mailbox: Mailbox) {
+    let environment = Box::new(turn.collect(editor).await);
+    send(&mailbox, InputBody::Environment { turn: no, environment }).await;
 }
 
 pub(super) async fn call_model(
@@ -59,15 +71,15 @@ pub(super) async fn call_model(
         Err(error) => inputs.push(InputBody::ModelFailed { request: no, error }),
     }
     if !inputs.is_empty() {
-        let _ = mailbox.send(Msg::Inputs(inputs)).await;
+        mailbox.send(inputs).await;
     }
 }
 
 /// Hands over what was read, unless the mailbox is full: then it goes with the next piece, or at the end.
 fn forward(waiting: &mut Vec<ModelEvent>, no: RequestNo, mailbox: &Mailbox) {
-    if let Ok(slot) = mailbox.try_reserve() {
+    if let Ok(slot) = mailbox.sender.try_reserve() {
         let inputs = waiting.drain(..).map(|event| InputBody::Model { request: no, event }).collect();
-        slot.send(Msg::Inputs(inputs));
+        slot.send(Msg::Inputs { generation: mailbox.generation, inputs });
     }
 }
 

@@ -16,7 +16,7 @@ use super::write::{MirrorMark, ProjectWriter, Write, Written};
 use super::writer::Writer;
 use super::{StoreError, private};
 use plimsoll_core::event::Ask;
-use plimsoll_core::id::{CallId, ItemNo, RequestNo, Revision, Seq, SessionId, TurnNo};
+use plimsoll_core::id::{AskId, CallId, ItemNo, RequestNo, Revision, Seq, SessionId, TurnNo};
 use plimsoll_core::ledger::Operation;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::Outcome;
@@ -252,6 +252,11 @@ impl ProjectStore {
         self.read(id, |reader, sid| reader.open_asks(sid)).await
     }
 
+    /// One question in its present state.
+    pub async fn ask(&self, id: &SessionId, ask: AskId) -> Result<Option<Ask>, StoreError> {
+        self.read(id, move |reader, sid| reader.ask(sid, ask)).await
+    }
+
     /// Questions of the session whose answer holds for the rest of it, oldest first.
     pub async fn granted(&self, id: &SessionId) -> Result<Vec<Ask>, StoreError> {
         self.read(id, |reader, sid| reader.granted(sid)).await
@@ -331,7 +336,7 @@ impl ProjectStore {
     }
 
     #[cfg(test)]
-    pub(super) async fn limit_pages(&self, pages: u32) {
+    pub(crate) async fn limit_pages(&self, pages: u32) {
         self.inner.writer.run(Write::LimitPages(pages)).await.unwrap();
     }
 

@@ -315,7 +315,7 @@ impl Reader<'_> {
         Ok(asks)
     }
 
-    fn ask(&self, sid: i64, id: AskId) -> Result<Option<Ask>, StoreError> {
+    pub(super) fn ask(&self, sid: i64, id: AskId) -> Result<Option<Ask>, StoreError> {
         let sql = "SELECT version, body FROM ask WHERE sid = ?1 AND no = ?2";
         let found = self.rows(sql, params![sid, id.0 as i64], |row| {
             Ok(self.record("ask", row.get(0)?, row.get_ref(1)?.as_str()?))
@@ -327,6 +327,33 @@ impl Reader<'_> {
         let sql = "SELECT turn FROM prompt_key WHERE sid = ?1 AND key = ?2";
         let found = self.rows(sql, params![sid, key], |row| number(row, 0).map(|turn| Ok(TurnNo(turn))))?;
         Ok(found.into_iter().next())
+    }
+
+    /// The turn that began and has no end, and those that wait behind it, in order. Reads every event of a turn: meant for
+    /// sessions that were cut.
+    pub(super) fn open_turns(&self, sid: i64) -> Result<(Option<TurnNo>, Vec<TurnNo>), StoreError> {
+        let events: Vec<EventBody> = self.rows(
+            "SELECT version, body FROM event WHERE sid = ?1 AND body LIKE '{\"type\":\"turn\\_%' ESCAPE '\\' ORDER BY seq",
+            [sid],
+            |row| Ok(self.record("event", row.get(0)?, row.get_ref(1)?.as_str()?)),
+        )?;
+        let mut open: BTreeMap<TurnNo, bool> = BTreeMap::new();
+        for event in events {
+            match event {
+                EventBody::TurnQueued { turn } => {
+                    open.insert(turn, false);
+                }
+                EventBody::TurnStarted { turn } => {
+                    open.insert(turn, true);
+                }
+                EventBody::TurnCompleted { turn, .. } => {
+                    open.remove(&turn);
+                }
+                _ => {}
+            }
+        }
+        let running = open.iter().find(|(_, began)| **began).map(|(turn, _)| *turn);
+        Ok((running, open.into_iter().filter(|(_, began)| !began).map(|(turn, _)| turn).collect()))
     }
 
     pub(super) fn revision(&self) -> Result<Revision, StoreError> {

@@ -163,6 +163,10 @@ pub struct LoadedView {
     pub last_end: Option<RequestEnd>,
     /// Items after that request's last one; without a request, those from the epoch's first, or all.
     pub items: Vec<ViewItem>,
+    /// Of a session that was cut: the turn that had begun.
+    pub running_turn: Option<TurnNo>,
+    /// Of a session that was cut: the turns that waited, in order.
+    pub waiting_turns: Vec<TurnNo>,
     /// Operations that are not settled, unknown ones included, by call.
     pub operations: Vec<Operation>,
     /// The todo list as last written.

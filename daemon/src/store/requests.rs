@@ -6,6 +6,7 @@ use super::read::{Reader, number};
 use super::record::{LoadedView, RequestBody, RequestEntry};
 use plimsoll_core::id::{EpochNo, ItemNo, RequestNo, StepNo, TurnNo};
 use plimsoll_core::time::Timestamp;
+use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::transcript::epoch::{Epoch, Hash, RequestEnd, RequestRow, Segment, Stated, request_hash};
 use rusqlite::{Params, Row, params};
 use std::collections::BTreeMap;
@@ -43,7 +44,11 @@ impl Reader<'_> {
             Some(request) => self.request_end(sid, request.no)?,
             None => None,
         };
+        let busy = matches!(session.state, SessionState::Running | SessionState::Waiting);
+        let (running_turn, waiting_turns) = if busy { self.open_turns(sid)? } else { (None, Vec::new()) };
         Ok(LoadedView {
+            running_turn,
+            waiting_turns,
             epoch: epoch.map(|(epoch, _)| epoch),
             messages,
             last_request,

@@ -6,10 +6,12 @@ use crate::id::{CallId, EpochNo, ItemNo, RequestNo, StepNo, TurnNo};
 use crate::model::catalog::ModelProfile;
 use crate::model::codec;
 use crate::model::request::Params;
+use crate::model::usage::Usage;
 use crate::time::Timestamp;
+use crate::tokens::json_tokens;
 use crate::transcript::batch::StoredProjection;
 use crate::transcript::epoch::{Epoch, EpochCause, Hash, RequestRow, Segment, Stated, request_hash};
-use crate::transcript::item::Item;
+use crate::transcript::item::{Item, ItemBody};
 use crate::transcript::view::messages;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,6 +25,8 @@ pub struct StoredView {
     pub sent: Vec<Segment>,
     /// The newest request of that epoch.
     pub last_request: Option<RequestRow>,
+    /// What its answer was reported to have used.
+    pub last_usage: Option<Usage>,
     /// Items after the last one of that request's view; all of the session's when there is no epoch.
     pub unsent: Vec<Item>,
     /// Items of the view that were sent; read only when the model or its wire changed.
@@ -48,14 +52,21 @@ pub struct View {
     last_mark: Option<u32>,
     marks: Vec<u32>,
     stated: Stated,
-    /// Bytes of the body so far, for the estimate, and what the provider last said of them.
-    anchor: Option<(u64, u64)>,
-    bytes: u64,
+    size: Size,
+}
+
+/// Tokens of the view: what the provider said last, and an estimate of what came since. Each block is counted once.
+#[derive(Debug, Clone, Copy, Default)]
+struct Size {
+    /// Everything that was sent.
+    sent: u64,
+    /// The answer to the last request is counted in `sent`.
+    answer_counted: bool,
 }
 
 impl View {
     /// The view as it was when it was last stored.
-    pub fn load(loaded: StoredView, model: &ModelProfile) -> Self {
+    pub fn load(loaded: StoredView) -> Self {
         let mut messages = loaded.epoch.iter().flat_map(|epoch| epoch.preamble.clone()).collect::<Vec<_>>();
         messages.extend(loaded.sent);
         let last_item = loaded.last_request.as_ref().map(|row| row.last_item).unwrap_or_default();
@@ -73,10 +84,12 @@ impl View {
             last_mark,
             marks: last_mark.into_iter().collect(),
             stated,
-            anchor: None,
-            bytes: 0,
+            size: Size::default(),
         };
-        view.bytes = view.body(model).len() as u64;
+        match loaded.last_usage {
+            Some(usage) => view.anchor(usage.input.saturating_add(usage.output)),
+            None => view.size.sent = view.count_all(),
+        }
         view
     }
 
@@ -119,9 +132,8 @@ impl View {
         self.last_mark = None;
         self.marks.clear();
         self.stated = head.stated;
-        self.anchor = None;
-        self.bytes = 0;
         self.epoch = Some(epoch.clone());
+        self.size = Size { sent: self.count_all(), answer_counted: false };
         epoch
     }
 
@@ -147,16 +159,38 @@ impl View {
 
     /// The provider counted this many tokens in the last request and its answer.
     pub fn anchor(&mut self, tokens: u64) {
-        self.anchor = Some((tokens, self.bytes));
+        self.size = Size { sent: tokens, answer_counted: true };
     }
 
-    /// Estimated tokens of the request that was assembled last.
+    /// Tokens of the request that was assembled last.
     pub fn tokens(&self) -> u64 {
-        let estimate = |bytes: u64| bytes.div_ceil(4);
-        match self.anchor {
-            Some((tokens, bytes)) => tokens.saturating_add(estimate(self.bytes.saturating_sub(bytes))),
-            None => estimate(self.bytes),
-        }
+        self.size.sent
+    }
+
+    /// Tokens that the next request would have now.
+    pub fn next_tokens(&self, model: &ModelProfile) -> u64 {
+        self.size.sent.saturating_add(self.count_tail(&self.tail(model)))
+    }
+
+    fn count_all(&self) -> u64 {
+        let head = self.epoch.iter().flat_map(|epoch| epoch.tools.iter().chain(&epoch.system));
+        head.chain(&self.messages).map(|segment| json_tokens(&segment.text)).sum()
+    }
+
+    /// Of a tail that begins with the last answer, where the provider has counted that already, only what follows it.
+    fn count_tail(&self, tail: &[Segment]) -> u64 {
+        let answered = self.size.answer_counted
+            && self.unsent.iter().find_map(|item| shows(&item.body)).is_some_and(|first| first == Shown::Answer);
+        tail.iter().skip(usize::from(answered)).map(|segment| json_tokens(&segment.text)).sum()
+    }
+
+    /// What the transcript has gained since the last request, as it goes onto the wire.
+    fn tail(&self, model: &ModelProfile) -> Vec<Segment> {
+        messages(&self.unsent, &self.projections)
+            .iter()
+            .flat_map(|message| codec::encode_message(model.api, message))
+            .map(Segment::new)
+            .collect()
     }
 
     /// The next request: everything sent before, byte for byte, and what the transcript has gained since.
@@ -168,20 +202,16 @@ impl View {
         at: Timestamp,
         model: &ModelProfile,
     ) -> (RequestRow, Vec<u8>) {
-        let api = model.api;
         self.last_item = self.unsent.last().map_or(self.last_item, |item| item.no);
-        let tail: Vec<Segment> = messages(&self.unsent, &self.projections)
-            .iter()
-            .flat_map(|message| codec::encode_message(api, message))
-            .map(Segment::new)
-            .collect();
+        let tail = self.tail(model);
+        self.size.sent = self.size.sent.saturating_add(self.count_tail(&tail));
+        self.size.answer_counted = false;
         self.unsent.clear();
         self.projections.clear();
         self.messages.extend(tail.iter().cloned());
         self.marks = marks(self.last_mark, self.messages.len());
         self.last_mark = self.marks.last().copied();
         let body = self.body(model);
-        self.bytes = body.len() as u64;
         let row = RequestRow {
             no,
             epoch: self.epoch.as_ref().map(|epoch| epoch.no).unwrap_or_default(),
@@ -193,7 +223,7 @@ impl View {
             tail,
             marks: self.marks.clone(),
             hash: self.hash(&params(model)),
-            bytes: self.bytes,
+            bytes: body.len() as u64,
             stated: self.stated.clone(),
         };
         (row, body)
@@ -216,6 +246,22 @@ impl View {
     fn hash(&self, params: &Params) -> Hash {
         let head = self.epoch.iter().flat_map(|epoch| epoch.tools.iter().chain(&epoch.system));
         request_hash(params, head.chain(&self.messages))
+    }
+}
+
+/// What an item begins, in the view.
+#[derive(PartialEq, Eq)]
+enum Shown {
+    Answer,
+    Message,
+}
+
+fn shows(body: &ItemBody) -> Option<Shown> {
+    match body {
+        ItemBody::Assistant(_) | ItemBody::Reasoning(_) | ItemBody::ToolCall(_) => Some(Shown::Answer),
+        ItemBody::User(message) => (!message.refused).then_some(Shown::Message),
+        ItemBody::Meta(_) => Some(Shown::Message),
+        ItemBody::ToolResult(_) | ItemBody::Notice(_) => None,
     }
 }
 

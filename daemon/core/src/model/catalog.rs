@@ -42,6 +42,12 @@ impl ModelProfile {
     pub fn id(&self) -> String {
         format!("{}/{}", self.provider, self.name)
     }
+
+    /// Tokens that a request may have: the window without the room for its answer. Of a model whose answers may fill the
+    /// window, half of it.
+    pub fn usable_window(&self) -> u64 {
+        self.context_window - u64::from(self.max_output).min(self.context_window / 2)
+    }
 }
 
 /// Prices in US dollars per million tokens.

@@ -51,6 +51,9 @@ pub struct UserMessage {
     pub additional_data: String,
     /// It joined a running turn.
     pub steering: bool,
+    /// It did not fit the model's window: the user sees it, the model never did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refused: bool,
 }
 
 /// Text that Plimsoll itself puts before the model.

@@ -34,6 +34,7 @@ pub fn messages(items: &[Item], projections: &BTreeMap<CallId, StoredProjection>
                 name: wire_name(&call.tool),
                 arguments: wire_arguments(&call.arguments),
             },
+            ItemBody::User(message) if message.refused => continue,
             ItemBody::User(message) => {
                 close(&mut out, open.take(), &results, projections);
                 out.push(Message::User(user_text(message)));
@@ -159,7 +160,12 @@ mod tests {
             item(
                 1,
                 0,
-                ItemBody::User(UserMessage { text: "go".into(), additional_data: String::new(), steering: false }),
+                ItemBody::User(UserMessage {
+                    text: "go".into(),
+                    additional_data: String::new(),
+                    steering: false,
+                    refused: false,
+                }),
             ),
             item(2, 1, ItemBody::Assistant(AssistantText { text: "reading".into(), cut: false })),
             item(3, 1, call(1, r#"{"target_file":"a"}"#)),

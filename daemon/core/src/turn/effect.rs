@@ -10,8 +10,8 @@ use crate::transcript::batch::Batch;
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Collect the environment; answered by `Input::Environment`.
-    Collect,
+    /// Collect the environment for this turn; answered by `Input::Environment`.
+    Collect(TurnNo),
     /// Commit; effects after it wait. Its durable events are published once it is committed. When it fails, the effects
     /// after it are dropped and `Input::CommitFailed` follows.
     Commit(Box<Batch>),
@@ -46,10 +46,8 @@ pub enum Effect {
         /// Milliseconds.
         delay_ms: u64,
     },
-    /// The prompt with this key was accepted as this turn.
+    /// A prompt was accepted as this turn. Of a turn that waited it comes twice: when it is queued, and when it begins.
     Accepted {
-        /// The prompt's key.
-        key: Option<String>,
         /// The turn.
         turn: TurnNo,
         /// Whether it waits behind a running turn.

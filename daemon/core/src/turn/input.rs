@@ -1,7 +1,7 @@
 //! What can happen to a session. Every input carries its time; the machine makes none.
 
 use crate::event::AskChoice;
-use crate::id::{AskId, CallId, RequestNo, Revision};
+use crate::id::{AskId, CallId, RequestNo, Revision, TurnNo};
 use crate::ledger::ProcessMark;
 use crate::model::error::ModelError;
 use crate::model::event::ModelEvent;
@@ -28,6 +28,10 @@ pub enum InputBody {
     Steer(String),
     /// A client interrupts the running turn.
     Cancel,
+    /// The session is about to be closed: the running turn is interrupted, and those that wait never begin.
+    Close,
+    /// Title or mode of the session were changed in its record.
+    SessionChanged,
     /// A client answers a question. Late and repeated answers are ignored.
     Answer {
         /// The question.
@@ -37,8 +41,13 @@ pub enum InputBody {
         /// What the user said to a rejection.
         advice: Option<String>,
     },
-    /// What `Effect::Collect` found.
-    Environment(Box<Environment>),
+    /// What `Effect::Collect` found. Of another turn than the one that waits for it: ignored.
+    Environment {
+        /// The turn.
+        turn: TurnNo,
+        /// The surroundings.
+        environment: Box<Environment>,
+    },
     /// A batch could not be committed; what followed it was not done. The text is for people.
     CommitFailed(String),
     /// The model's stream says something. Of another request than the running one: ignored.
@@ -87,8 +96,6 @@ pub enum InputBody {
     },
     /// The time of `Effect::StartTimer` is over.
     Timer(TimerId),
-    /// The session's record has another title, mode or model; clients are to be told.
-    SessionChanged,
 }
 
 /// A timer of the machine; the latest one started is the only one that counts.

@@ -32,6 +32,8 @@ pub struct Loaded {
     pub open_calls: Vec<(CallId, String, StepNo)>,
     /// The turn that ran when the session was last written.
     pub running_turn: Option<TurnNo>,
+    /// Turns that waited then, in order.
+    pub waiting_turns: Vec<TurnNo>,
     /// The project's revision.
     pub revision: Revision,
     /// Whether the session has a title.

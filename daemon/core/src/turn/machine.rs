@@ -53,7 +53,7 @@ impl Machine {
             unsettled,
             revision: loaded.revision,
             titled: loaded.titled,
-            view: View::load(loaded.view, &settings.model),
+            view: View::load(loaded.view),
             settings,
             turn: None,
             queue: VecDeque::new(),
@@ -70,24 +70,36 @@ impl Machine {
         self.turn.is_none()
     }
 
-    /// Whether a turn runs that steering joins; else it is a prompt.
-    pub fn takes_steering(&self) -> bool {
-        self.turn.as_ref().is_some_and(|turn| !turn.cancelled)
-    }
-
     /// The turn that runs.
     pub fn running_turn(&self) -> Option<TurnNo> {
         self.turn.as_ref().map(|turn| turn.no)
     }
 
-    /// The model that it works with.
-    pub fn model(&self) -> &crate::model::catalog::ModelProfile {
-        &self.settings.model
-    }
-
     /// How many prompts wait.
     pub fn queued(&self) -> usize {
         self.queue.len()
+    }
+
+    /// Whether this is the model that it works with, under this limit of steps.
+    pub fn works_with(&self, model: &crate::model::catalog::ModelProfile, max_steps: u64) -> bool {
+        self.settings.model == *model && self.settings.max_steps == max_steps
+    }
+
+    /// The number that the next prompt gets as a turn.
+    pub fn next_turn(&self) -> TurnNo {
+        self.counters.turn.next()
+    }
+
+    /// Whether what is said now would join the running turn instead of being a prompt.
+    pub fn takes_steering(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| !turn.cancelled)
+    }
+
+    /// The turn of a prompt with this key that has not begun to be stored, and whether it waits behind another.
+    pub fn turn_of_key(&self, key: &str) -> Option<(TurnNo, bool)> {
+        let running = self.turn.as_ref().filter(|turn| turn.key.as_deref() == Some(key)).map(|turn| (turn.no, false));
+        let mut waiting = self.queue.iter().filter(|(_, prompt)| prompt.key.as_deref() == Some(key));
+        running.or_else(|| waiting.next().map(|(turn, _)| (*turn, true)))
     }
 
     /// Whether a commit failed, so that this machine must not be used any more.
@@ -114,8 +126,9 @@ impl Machine {
             InputBody::Prompt(prompt) => self.prompt(prompt),
             InputBody::Steer(text) => self.steer(text),
             InputBody::Cancel => self.cancel(),
+            InputBody::Close => self.close(),
             InputBody::Answer { ask, choice, advice } => self.answered(Given { ask, choice, advice }),
-            InputBody::Environment(environment) => self.collected(*environment),
+            InputBody::Environment { turn, environment } => self.collected(turn, &environment),
             InputBody::CommitFailed(_) => self.give_up(),
             InputBody::Model { request, event } => self.model_event(request, event),
             InputBody::ModelFailed { request, error } => self.model_failed(request, &error),

@@ -1,5 +1,4 @@
-//! Settles a session whose turn was cut, by the daemon's death or because the store could not follow it: what was open
-//! gets an end that does not lie. Pure; the result is one batch.
+//! Settles a session whose daemon died: what was open gets an end that does not lie. Pure; the result is one batch.
 
 use super::load::Loaded;
 use crate::event::{AskResolution, Event, EventBody, TurnEnd};
@@ -18,84 +17,79 @@ use crate::transcript::item::{Item, ItemBody, MetaCause, MetaMessage, Notice, No
 /// What the model is told of the work before the end.
 const DONE: &str = "What had finished by then stands above with its results.";
 
-/// What cut a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What cut a session's turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cut {
-    /// The daemon died.
-    Died,
-    /// A commit failed, so the turn was ended.
-    NotStored,
+    /// The daemon ended.
+    Crash,
+    /// The store could not be written; the text says why.
+    Store(String),
+    /// A fault of Plimsoll's own ended the session's work.
+    Fault,
 }
 
 impl Cut {
-    fn end(self) -> TurnEnd {
+    /// What happened, as the end of a sentence.
+    fn what(&self) -> &'static str {
         match self {
-            Self::Died => TurnEnd::Crashed,
-            Self::NotStored => TurnEnd::StoreError,
+            Self::Crash => "the daemon ended",
+            Self::Store(_) => "the session could not be stored any more",
+            Self::Fault => "a fault inside Plimsoll ended the turn",
         }
     }
 
-    fn cause(self) -> NoticeCause {
+    fn reason(&self) -> TurnEnd {
         match self {
-            Self::Died => NoticeCause::Crash,
-            Self::NotStored => NoticeCause::StoreError,
+            Self::Crash => TurnEnd::Crashed,
+            Self::Store(_) => TurnEnd::StoreError,
+            Self::Fault => TurnEnd::Internal,
         }
     }
 
-    /// For people.
-    fn message(self) -> &'static str {
+    fn cause(&self) -> NoticeCause {
         match self {
-            Self::Died => "Plimsoll's daemon ended in the middle of this turn.",
-            Self::NotStored => {
-                "This turn could not be stored, so it was ended. See that the disk of the data folder has room and is writable."
-            }
+            Self::Crash | Self::Fault => NoticeCause::Crash,
+            Self::Store(_) => NoticeCause::StoreError,
         }
     }
 
-    /// For the model, of a call that ran.
-    fn of_call(self) -> &'static str {
+    fn message(&self) -> String {
         match self {
-            Self::Died => "The daemon ended while this ran",
-            Self::NotStored => "What this did could not be stored",
+            Self::Crash => "Plimsoll's daemon ended in the middle of this turn.".to_owned(),
+            Self::Store(why) => format!("The session could not be stored, so its turn was ended: {why}"),
+            Self::Fault => "A fault inside Plimsoll ended this turn; the daemon's log has more.".to_owned(),
         }
     }
 }
 
 /// What must be written before the session goes on; `None` when nothing is open. Doing it twice gives `None` the second
 /// time, once the first batch is committed.
-pub fn settle(loaded: &Loaded, cut: Cut, now: Timestamp) -> Option<Batch> {
-    let turn = loaded.running_turn?;
+pub fn settle(loaded: &Loaded, now: Timestamp, cut: &Cut) -> Option<Batch> {
+    let busy = matches!(loaded.state, Some(SessionState::Running | SessionState::Waiting));
+    if !busy && loaded.running_turn.is_none() && loaded.waiting_turns.is_empty() {
+        return None;
+    }
+    let turn = loaded.running_turn.unwrap_or(loaded.counters.turn);
     let mut recovery = Recovery { loaded, cut, now, turn, batch: Batch::default(), step: StepNo(0) };
     recovery.step = loaded.open_calls.iter().map(|(_, _, step)| *step).max().unwrap_or_default();
     let unknown = recovery.end_operations();
     recovery.void_asks();
     recovery.answer_calls(&unknown);
-    recovery.end_request();
-    recovery.tell(&unknown);
-    let unsettled: Vec<CallId> = loaded
-        .operations
-        .iter()
-        .filter(|operation| operation.state == OpState::Unknown)
-        .map(|operation| operation.call)
-        .chain(unknown.iter().copied())
-        .collect();
-    recovery.event(EventBody::TurnCompleted {
-        turn,
-        reason: cut.end(),
-        usage: Usage::default(),
-        cost: None,
-        unsettled,
-        message: Some(cut.message().to_owned()),
-    });
-    for waiting in turn.0 + 1..=loaded.counters.turn.0 {
-        recovery.event(EventBody::TurnCompleted {
-            turn: TurnNo(waiting),
-            reason: cut.end(),
-            usage: Usage::default(),
-            cost: None,
-            unsettled: Vec::new(),
-            message: Some("The turn before was cut while this prompt waited; send it again.".to_owned()),
-        });
+    if loaded.running_turn.is_some() {
+        recovery.end_request();
+        recovery.tell(&unknown);
+        let unsettled: Vec<CallId> = loaded
+            .operations
+            .iter()
+            .filter(|operation| operation.state == OpState::Unknown)
+            .map(|operation| operation.call)
+            .chain(unknown.iter().copied())
+            .collect();
+        recovery.completed(turn, unsettled, cut.message());
+    }
+    for waiting in &loaded.waiting_turns {
+        let message = format!("This prompt waited when {}; send it again.", cut.what());
+        recovery.completed(*waiting, Vec::new(), message);
     }
     recovery.batch.state = Some(SessionState::Interrupted);
     Some(recovery.batch)
@@ -103,7 +97,7 @@ pub fn settle(loaded: &Loaded, cut: Cut, now: Timestamp) -> Option<Batch> {
 
 struct Recovery<'a> {
     loaded: &'a Loaded,
-    cut: Cut,
+    cut: &'a Cut,
     now: Timestamp,
     turn: TurnNo,
     step: StepNo,
@@ -114,6 +108,11 @@ impl Recovery<'_> {
     fn event(&mut self, body: EventBody) {
         let seq = self.loaded.counters.seq.0 + 1 + self.batch.events.len() as u64;
         self.batch.events.push(Event { seq: crate::id::Seq(seq), at: self.now, body });
+    }
+
+    fn completed(&mut self, turn: TurnNo, unsettled: Vec<CallId>, message: String) {
+        let (usage, reason) = (Usage::default(), self.cut.reason());
+        self.event(EventBody::TurnCompleted { turn, reason, usage, cost: None, unsettled, message: Some(message) });
     }
 
     fn item(&mut self, body: ItemBody) {
@@ -155,25 +154,24 @@ impl Recovery<'_> {
     }
 
     fn answer_calls(&mut self, unknown: &[CallId]) {
+        let what = self.cut.what();
         for (call, tool, _) in &self.loaded.open_calls {
             let reads = spec::find(tool).is_some_and(|spec| spec.class == Class::Read);
             let (status, text) = if unknown.contains(call) {
                 (
                     Status::Unknown,
                     format!(
-                        "{}: its outcome is unknown, it may or may not have taken effect. Its processes were ended. \
-                         Check before repeating it.",
-                        self.cut.of_call()
+                        "While this ran {what}: its outcome is unknown, it may or may not have taken effect. \
+                         Its processes were ended. Check before repeating it."
                     ),
                 )
             } else if reads {
                 (
                     Status::Unknown,
-                    "Not observed: the turn was cut before the result was there. Call it again if it is still needed."
-                        .to_owned(),
+                    format!("Not observed: {what} before the result was there. Call it again if it is still needed."),
                 )
             } else {
-                (Status::Cancelled, "Not run: the turn was cut before this call began.".to_owned())
+                (Status::Cancelled, format!("Not run: {what} before this call began."))
             };
             let outcome = Outcome { status, body: Body::Text(text) };
             let projection = project(&ProjectionInput {
@@ -209,7 +207,7 @@ impl Recovery<'_> {
         if let Some(request) = &self.loaded.view.last_request
             && !self.loaded.last_request_ended
         {
-            let error = Some("the turn was cut while the answer came".to_owned());
+            let error = Some(format!("{} while the answer came", self.cut.what()));
             self.batch.request_end = Some(RequestEnd { no: request.no, at: self.now, usage: None, error });
         }
     }
@@ -217,11 +215,11 @@ impl Recovery<'_> {
     fn tell(&mut self, unknown: &[CallId]) {
         let text = format!(
             "{} What was done until then is kept; an answer that was still being written is lost.",
-            self.cut.message()
+            self.cut.message().trim_end_matches('.').to_owned() + "."
         );
         self.item(ItemBody::Notice(Notice { cause: self.cut.cause(), text }));
         let (cause, text) = if unknown.is_empty() {
-            (MetaCause::Interrupted, prompt::reminder_crashed(DONE))
+            (MetaCause::Interrupted, prompt::reminder_crashed(self.cut.what(), DONE))
         } else {
             let calls: Vec<String> = self
                 .loaded

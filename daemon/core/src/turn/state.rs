@@ -29,8 +29,6 @@ pub(super) struct Turn {
     pub(super) continued: u32,
     /// The last call that failed, as tool and arguments, with how often in a row it failed the same way.
     pub(super) failing: Option<(String, u32)>,
-    /// Reported input, or an estimate, of the last request.
-    pub(super) context_tokens: u64,
 }
 
 /// What the turn waits for.

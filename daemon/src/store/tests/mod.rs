@@ -88,7 +88,7 @@ fn item(no: u64, body: ItemBody) -> Item {
 }
 
 fn user(no: u64, text: &str) -> Item {
-    let body = UserMessage { text: text.into(), additional_data: String::new(), steering: false };
+    let body = UserMessage { text: text.into(), additional_data: String::new(), steering: false, refused: false };
     item(no, ItemBody::User(body))
 }
 

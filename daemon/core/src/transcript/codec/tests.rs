@@ -45,6 +45,7 @@ fn every_kind_has_its_golden_form() {
             text: "fix \"it\"\n#1 now".into(),
             additional_data: "<git_status>\n</git_status>".into(),
             steering: false,
+            refused: false,
         }),
     );
     check(

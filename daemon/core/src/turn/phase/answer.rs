@@ -4,6 +4,7 @@ use super::super::effect::Effect;
 use super::super::input::TimerId;
 use super::super::machine::Machine;
 use super::super::state::{Answer, Phase, Slot, SlotState};
+use super::request::WINDOW_FULL;
 use crate::event::{Delta, EventBody, TurnEnd};
 use crate::id::RequestNo;
 use crate::model::error::{ErrorClass, ModelError};
@@ -56,7 +57,7 @@ impl Machine {
     }
 
     /// Records the end of the running request.
-    fn end_request(&mut self, answer: &Answer, error: Option<String>) {
+    pub(in crate::turn) fn end_request(&mut self, answer: &Answer, error: Option<String>) {
         self.held.request_end = Some(RequestEnd { no: answer.request, at: self.now, usage: answer.usage, error });
         if let Some(usage) = answer.usage {
             self.view.anchor(usage.input.saturating_add(usage.output));
@@ -134,6 +135,7 @@ impl Machine {
             self.end_request(answer, Some("refused".to_owned()));
             self.finish(TurnEnd::Refusal, Some("The model refused to answer.".to_owned()));
         } else if turn.attempts <= EMPTY_ATTEMPTS {
+            turn.usage = turn.usage.plus(answer.usage.unwrap_or_default());
             self.pause(FIRST_PAUSE_MS, "The model answered nothing; trying again");
         } else {
             self.end_request(answer, Some("empty response".to_owned()));
@@ -169,6 +171,7 @@ impl Machine {
                 (ErrorClass::RateLimited | ErrorClass::Unavailable, Some(ms)) if ms > LONGEST_ASKED_PAUSE_MS => {
                     format!("{} The provider asks to wait {} s; try again then.", error.message, ms / 1000)
                 }
+                (ErrorClass::ContextTooLong, _) => format!("{} {WINDOW_FULL}", error.message),
                 _ => error.message.clone(),
             };
             self.add_notice(NoticeCause::ModelError, text.clone());

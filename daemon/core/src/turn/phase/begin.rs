@@ -6,11 +6,12 @@ use super::super::machine::{MAX_QUEUED, Machine};
 use super::super::state::{Phase, Turn};
 use crate::context;
 use crate::event::{EventBody, TurnEnd};
-use crate::id::StepNo;
+use crate::id::{StepNo, TurnNo};
 use crate::model::usage::Usage;
+use crate::tokens::tokens;
 use crate::transcript::batch::SessionState;
 use crate::transcript::epoch::EpochCause;
-use crate::transcript::item::{ItemBody, MetaCause, MetaMessage, UserMessage};
+use crate::transcript::item::{ItemBody, MetaCause, MetaMessage, NoticeCause, UserMessage};
 use crate::workspace::Environment;
 
 /// Characters of the first prompt's first line that make a session's title.
@@ -23,18 +24,21 @@ impl Machine {
         }
         self.counters.turn = self.counters.turn.next();
         let turn = self.counters.turn;
-        if self.turn.is_some() {
-            let key = prompt.key.clone();
+        if let Some(running) = &self.turn {
+            // A session with a turn that waits is not idle: after a crash the turn must be told as ended.
+            if matches!(running.phase, Phase::Collecting) {
+                self.set_state(SessionState::Running);
+            }
             self.queue.push_back((turn, prompt));
             self.add_event(EventBody::TurnQueued { turn });
             self.commit();
-            self.effects.push(Effect::Accepted { key, turn, queued: true });
+            self.effects.push(Effect::Accepted { turn, queued: true });
         } else {
             self.begin(turn, prompt);
         }
     }
 
-    pub(in crate::turn) fn begin(&mut self, no: crate::id::TurnNo, prompt: Prompt) {
+    pub(in crate::turn) fn begin(&mut self, no: TurnNo, prompt: Prompt) {
         self.turn = Some(Turn {
             no,
             step: StepNo(0),
@@ -47,67 +51,110 @@ impl Machine {
             attempts: 0,
             continued: 0,
             failing: None,
-            context_tokens: 0,
         });
-        self.effects.push(Effect::Collect);
+        self.effects.push(Effect::Collect(no));
     }
 
     pub(in crate::turn) fn steer(&mut self, text: String) {
         match &mut self.turn {
-            Some(turn) if !turn.cancelled => turn.steering.push(text),
+            Some(turn) if !turn.cancelled => {
+                turn.steering.push(text);
+                // Between calls it can be stored at once. While the model answers it waits: the answer does not know it.
+                if matches!(turn.phase, Phase::Calls(_)) {
+                    self.add_steering();
+                    self.commit();
+                }
+            }
             Some(_) | None => self.prompt(Prompt { text, key: None }),
         }
     }
 
+    /// Everything that was said while the turn ran becomes part of the transcript.
+    pub(in crate::turn) fn add_steering(&mut self) {
+        let steering = self.turn.as_mut().map(|turn| std::mem::take(&mut turn.steering)).unwrap_or_default();
+        for text in steering {
+            let additional_data = String::new();
+            self.add_item(ItemBody::User(UserMessage { text, additional_data, steering: true, refused: false }));
+        }
+    }
+
     /// The environment is known: the user's message and the first request are one commit.
-    pub(in crate::turn) fn collected(&mut self, environment: Environment) {
-        let Some(turn) = &mut self.turn else { return };
-        if !matches!(turn.phase, Phase::Collecting) {
+    pub(in crate::turn) fn collected(&mut self, turn: TurnNo, environment: &Environment) {
+        let Some(running) = &self.turn else { return };
+        if running.no != turn || !matches!(running.phase, Phase::Collecting) {
             return;
         }
-        let (no, key, text) = (turn.no, turn.key.take(), std::mem::take(&mut turn.text));
-        let cancelled = turn.cancelled;
+        let text = self.start_turn();
         self.see_revision(environment.revision);
+        self.set_state(SessionState::Running);
+        match self.state_surroundings(text, environment) {
+            Ok(()) => self.request(),
+            Err(why) => {
+                self.add_notice(NoticeCause::Limit, why.clone());
+                self.finish(TurnEnd::ModelError, Some(why));
+            }
+        }
+        self.accepted(turn);
+    }
+
+    /// The user interrupts a turn before its surroundings are known. Nothing is sent, so nothing has been stated.
+    pub(in crate::turn) fn interrupted_at_once(&mut self) {
+        let Some(no) = self.running_turn() else { return };
+        let text = self.start_turn();
+        let additional_data = String::new();
+        self.add_item(ItemBody::User(UserMessage { text, additional_data, steering: false, refused: false }));
+        self.interrupted();
+        self.accepted(no);
+    }
+
+    /// Writes down that the turn begins; gives the prompt's text.
+    fn start_turn(&mut self) -> String {
+        let Some(turn) = &mut self.turn else { return String::new() };
+        let (no, key, text) = (turn.no, turn.key.take(), std::mem::take(&mut turn.text));
         if !self.titled {
             self.titled = true;
             self.held.title = Some(title(&text));
             self.add_event(EventBody::SessionChanged);
         }
         self.add_event(EventBody::TurnStarted { turn: no });
-        self.held.prompt_key = key.clone().map(|key| (key, no));
-        if cancelled {
-            // Nothing is sent, so nothing has been stated.
-            self.add_item(ItemBody::User(UserMessage { text, additional_data: String::new(), steering: false }));
-            self.finish(TurnEnd::Cancelled, None);
-        } else {
-            self.set_state(SessionState::Running);
-            self.state_surroundings(text, &environment);
-            self.request();
-        }
-        // The client hears of its turn once the turn is stored.
-        self.accepted(key, no);
+        self.held.prompt_key = key.map(|key| (key, no));
+        text
     }
 
-    /// The user's message with what is new around it; in a new epoch behind the epoch's head.
-    fn state_surroundings(&mut self, text: String, environment: &Environment) {
+    /// The user's message with what is new around it; in a new epoch behind the epoch's head. A text that does not fit the
+    /// window is never cut: it is kept in the transcript, not shown to the model, and the error says its size.
+    fn state_surroundings(&mut self, text: String, environment: &Environment) -> Result<(), String> {
         if let Some(cause) = self.view.epoch_due(&self.settings.model) {
             self.open_epoch(cause, environment);
         }
         let changes = context::changes(environment, self.view.stated(), self.settings.model.context_window);
+        let own = tokens(&text);
+        let before = self.view.next_tokens(&self.settings.model);
+        let around = changes.reminders.iter().chain([&changes.additional_data]).map(|text| tokens(text)).sum::<u64>();
+        let room = self.settings.model.usable_window();
+        if before.saturating_add(own).saturating_add(around) > room {
+            let why = too_large(text.len(), own, before.saturating_add(around), room, &self.settings.model.id());
+            let additional_data = String::new();
+            self.add_item(ItemBody::User(UserMessage { text, additional_data, steering: false, refused: true }));
+            return Err(why);
+        }
         for reminder in changes.reminders {
             self.add_item(ItemBody::Meta(MetaMessage { cause: MetaCause::InstructionsChanged, text: reminder }));
         }
-        self.add_item(ItemBody::User(UserMessage { text, additional_data: changes.additional_data, steering: false }));
+        let additional_data = changes.additional_data;
+        self.add_item(ItemBody::User(UserMessage { text, additional_data, steering: false, refused: false }));
         self.view.state(changes.stated);
+        Ok(())
     }
 
-    fn accepted(&mut self, key: Option<String>, turn: crate::id::TurnNo) {
+    /// The client hears of its turn once the turn is stored.
+    fn accepted(&mut self, turn: TurnNo) {
         let after_commit = self
             .effects
             .iter()
             .position(|effect| matches!(effect, Effect::Commit(_)))
             .map_or(self.effects.len(), |at| at + 1);
-        self.effects.insert(after_commit, Effect::Accepted { key, turn, queued: false });
+        self.effects.insert(after_commit, Effect::Accepted { turn, queued: false });
     }
 
     fn open_epoch(&mut self, cause: EpochCause, environment: &Environment) {
@@ -116,6 +163,20 @@ impl Machine {
         let epoch = self.view.open_epoch(self.counters.epoch, cause, self.now, &self.settings.model, head);
         self.held.epoch = Some(epoch);
     }
+}
+
+/// Why a prompt is not sent, with what to do: `own` and `around` are estimated tokens of the text and of the rest.
+fn too_large(bytes: usize, own: u64, around: u64, room: u64, model: &str) -> String {
+    if own > room {
+        return format!(
+            "The prompt was not sent: its text of {bytes} bytes has about {own} tokens, and {model} takes {room} in all. \
+             Put the text into a file and name it, or use a model with a larger window."
+        );
+    }
+    format!(
+        "The prompt was not sent: its text of {bytes} bytes has about {own} tokens, the conversation before it {around}, \
+         and {model} takes {room} in all. Begin a new session, or use a model with a larger window."
+    )
 }
 
 /// The first line of a prompt, cut at a word.

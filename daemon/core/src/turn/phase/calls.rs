@@ -51,7 +51,8 @@ impl Machine {
             return;
         }
         self.run_ready();
-        self.commit_waiting();
+        // What was decided is committed although something still runs or is asked: nothing that happened waits for it.
+        self.commit();
     }
 
     /// The first call that waits and may begin: one that only reads, when everything before it that does not is done;
@@ -276,11 +277,6 @@ impl Machine {
         }
         self.commit();
         self.effects.extend(starting.into_iter().map(|(call, prepared)| Effect::Run { call, prepared }));
-    }
-
-    /// Commits what was decided although something still runs or is asked: nothing that happened waits for it.
-    fn commit_waiting(&mut self) {
-        self.commit();
     }
 }
 

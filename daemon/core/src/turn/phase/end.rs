@@ -4,19 +4,18 @@ use super::super::effect::Effect;
 use super::super::machine::Machine;
 use super::super::state::{Answer, Phase};
 use crate::event::{EventBody, TurnEnd};
+use crate::model::usage::Usage;
 use crate::prompt;
 use crate::transcript::batch::SessionState;
-use crate::transcript::epoch::RequestEnd;
-use crate::transcript::item::{ItemBody, MetaCause, NoticeCause, UserMessage};
+use crate::transcript::item::{MetaCause, NoticeCause};
+
+/// How the request of an interrupted turn is recorded to have ended.
+const INTERRUPTED: &str = "interrupted by the user";
 
 impl Machine {
     /// Ends the turn: one commit with everything that is held, then the next prompt that waits.
     pub(in crate::turn) fn finish(&mut self, reason: TurnEnd, message: Option<String>) {
-        let Some(turn) = &mut self.turn else { return };
-        // What the user added and no request has told yet stands in the next one.
-        for text in std::mem::take(&mut turn.steering) {
-            self.add_item(ItemBody::User(UserMessage { text, additional_data: String::new(), steering: true }));
-        }
+        self.add_steering();
         let Some(turn) = self.turn.take() else { return };
         let cost = self.settings.model.price.as_ref().map(|price| price.cost(turn.usage));
         self.add_event(EventBody::TurnCompleted {
@@ -27,7 +26,8 @@ impl Machine {
             unsettled: self.unsettled.clone(),
             message,
         });
-        self.set_state(SessionState::Idle);
+        let waiting = !self.queue.is_empty();
+        self.set_state(if waiting { SessionState::Running } else { SessionState::Idle });
         self.commit();
         if let Some((no, prompt)) = self.queue.pop_front() {
             self.begin(no, prompt);
@@ -41,38 +41,43 @@ impl Machine {
             return;
         }
         turn.cancelled = true;
-        turn.steering.clear();
         match &mut turn.phase {
-            // The prompt is stored once the environment is there; then the turn ends.
-            Phase::Collecting => {}
+            Phase::Collecting => self.interrupted_at_once(),
             Phase::Calling(answer) => {
                 let request = answer.request;
                 let answer = std::mem::replace(answer, Answer::new(request));
                 self.effects.push(Effect::StopModel(request));
                 self.keep_cut_text(&answer);
-                self.held.request_end = Some(RequestEnd {
-                    no: request,
-                    at: self.now,
-                    usage: answer.usage,
-                    error: Some("interrupted by the user".to_owned()),
-                });
+                self.end_request(&answer, Some(INTERRUPTED.to_owned()));
                 self.interrupted();
             }
             Phase::Backoff { .. } => {
-                self.held.request_end = Some(RequestEnd {
-                    no: self.counters.request,
-                    at: self.now,
-                    usage: None,
-                    error: Some("interrupted by the user".to_owned()),
-                });
+                self.end_request(&Answer::new(self.counters.request), Some(INTERRUPTED.to_owned()));
                 self.interrupted();
             }
             Phase::Calls(_) => self.cancel_calls(),
         }
     }
 
+    /// The session is about to be closed: what waits is told as ended and never begins; the running turn is interrupted.
+    pub(in crate::turn) fn close(&mut self) {
+        for (turn, _) in std::mem::take(&mut self.queue) {
+            self.add_event(EventBody::TurnCompleted {
+                turn,
+                reason: TurnEnd::Cancelled,
+                usage: Usage::default(),
+                cost: None,
+                unsettled: self.unsettled.clone(),
+                message: Some("The session was closed while this prompt waited; send it again.".to_owned()),
+            });
+        }
+        self.cancel();
+        self.commit();
+    }
+
     /// The last words of an interrupted turn: the user sees it, and the model will know.
     pub(in crate::turn) fn interrupted(&mut self) {
+        self.add_steering();
         self.add_notice(NoticeCause::Interrupted, "Interrupted by the user.");
         self.remind(
             MetaCause::Interrupted,

@@ -22,6 +22,8 @@ impl Machine {
         }
         self.settle(id, outcome);
         self.advance();
+        // While the next call is being prepared nothing else would be committed: what ended must not wait for that.
+        self.commit();
     }
 
     /// Writes a call's result: item, projection, and the operation's end. The caller goes on with `advance`.
@@ -67,7 +69,11 @@ impl Machine {
             operation.state = settled(outcome.status);
             operation.at = now;
             let operation = operation.clone();
+            let unknown = operation.state == OpState::Unknown;
             self.hold_operation(operation);
+            if unknown {
+                self.unsettled.push(id);
+            }
         }
         self.count_failure(failure);
         let stored = StoredProjection {

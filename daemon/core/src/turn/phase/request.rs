@@ -4,11 +4,15 @@ use super::super::effect::{Effect, ModelCall};
 use super::super::machine::Machine;
 use super::super::state::{Answer, Phase};
 use crate::event::{EventBody, TurnEnd};
-use crate::transcript::item::{ItemBody, NoticeCause, UserMessage};
+use crate::transcript::item::NoticeCause;
+
+/// What the user can do about a full window.
+pub(super) const WINDOW_FULL: &str = "Begin a new session, or use a model with a larger window.";
 
 impl Machine {
     /// Begins the next step with everything that the transcript holds by now, steering included.
     pub(in crate::turn) fn request(&mut self) {
+        self.add_steering();
         let Some(turn) = &self.turn else { return };
         if turn.step.0 >= self.settings.max_steps {
             let text = format!(
@@ -19,9 +23,15 @@ impl Machine {
             self.finish(TurnEnd::MaxSteps, Some(text));
             return;
         }
-        let Some(turn) = &mut self.turn else { return };
-        for text in std::mem::take(&mut turn.steering) {
-            self.add_item(ItemBody::User(UserMessage { text, additional_data: String::new(), steering: true }));
+        let (tokens, room) = (self.view.next_tokens(&self.settings.model), self.settings.model.usable_window());
+        if tokens > room {
+            let text = format!(
+                "The conversation has about {tokens} tokens now, and {} takes {room} in all. {WINDOW_FULL}",
+                self.settings.model.id()
+            );
+            self.add_notice(NoticeCause::Limit, text.clone());
+            self.finish(TurnEnd::ModelError, Some(text));
+            return;
         }
         let Some(turn) = &mut self.turn else { return };
         turn.step = turn.step.next();
@@ -32,7 +42,6 @@ impl Machine {
         turn.phase = Phase::Calling(Answer::new(no));
         let (row, body) = self.view.assemble(no, turn_no, step, self.now, &self.settings.model);
         let tokens = self.view.tokens();
-        turn.context_tokens = tokens;
         let window = self.settings.model.context_window;
         self.held.request = Some(row);
         self.add_event(EventBody::StepStarted { turn: turn_no, step, tokens, window });

@@ -13,18 +13,18 @@ use crate::tool::call::{Prepared, Target, Zone};
 use crate::tool::outcome::{Body, Outcome, Status};
 use crate::transcript::item::{ItemBody, MetaCause};
 
-fn world() -> World {
+pub(super) fn world() -> World {
     World::new(Api::OpenaiChat)
 }
 
-fn collect(world: &mut World) {
-    assert!(matches!(world.pending.remove(0), Pending::Collect));
+pub(super) fn collect(world: &mut World) {
+    let Pending::Collect(turn) = world.pending.remove(0) else { panic!("a turn that begins") };
     let environment = Box::new(world.environment.clone());
-    world.input(InputBody::Environment(environment));
+    world.input(InputBody::Environment { turn, environment });
 }
 
 /// The model answers the pending request with these blocks.
-fn reply(world: &mut World, blocks: Vec<BlockContent>, stop: StopReason) {
+pub(super) fn reply(world: &mut World, blocks: Vec<BlockContent>, stop: StopReason) {
     let at = world.pending.iter().position(|pending| matches!(pending, Pending::Model(..))).expect("a request");
     let Pending::Model(request, _) = world.pending.remove(at) else { unreachable!() };
     for (block, content) in (0..).zip(blocks) {
@@ -33,15 +33,15 @@ fn reply(world: &mut World, blocks: Vec<BlockContent>, stop: StopReason) {
     world.input(InputBody::Model { request, event: ModelEvent::Finished(stop) });
 }
 
-fn text(text: &str) -> BlockContent {
+pub(super) fn text(text: &str) -> BlockContent {
     BlockContent::Text(text.into())
 }
 
-fn call(name: &str, arguments: &str) -> BlockContent {
+pub(super) fn call(name: &str, arguments: &str) -> BlockContent {
     BlockContent::Call { provider_id: None, name: name.into(), arguments: arguments.into() }
 }
 
-fn facts(command: Option<&str>) -> Prepared {
+pub(super) fn facts(command: Option<&str>) -> Prepared {
     Prepared {
         targets: vec![Target { path: "/w".into(), zone: Zone::Root(WorkspacePath::new(0, "")) }],
         command: command.map(str::to_owned),
@@ -50,14 +50,14 @@ fn facts(command: Option<&str>) -> Prepared {
 }
 
 /// All calls that wait for their facts get them.
-fn prepare(world: &mut World, command: Option<&str>) {
+pub(super) fn prepare(world: &mut World, command: Option<&str>) {
     while let Some(at) = world.pending.iter().position(|pending| matches!(pending, Pending::Prepare(_))) {
         let Pending::Prepare(call) = world.pending.remove(at) else { unreachable!() };
         world.input(InputBody::Prepared { call: call.id, result: Ok(facts(command)) });
     }
 }
 
-fn running(world: &World) -> Vec<CallId> {
+pub(super) fn running(world: &World) -> Vec<CallId> {
     world
         .pending
         .iter()
@@ -68,13 +68,13 @@ fn running(world: &World) -> Vec<CallId> {
         .collect()
 }
 
-fn finish(world: &mut World, id: CallId) {
+pub(super) fn finish(world: &mut World, id: CallId) {
     world.pending.retain(|pending| !matches!(pending, Pending::Run(call) if call.id == id));
     let outcome = Outcome { status: Status::Ok, body: Body::Text(format!("out {id}")) };
     world.input(InputBody::ToolFinished { call: id, outcome, revision: Revision(2) });
 }
 
-fn last_end(world: &World) -> Option<TurnEnd> {
+pub(super) fn last_end(world: &World) -> Option<TurnEnd> {
     world.stored.events.iter().rev().find_map(|event| match event.body {
         EventBody::TurnCompleted { reason, .. } => Some(reason),
         _ => None,
@@ -87,7 +87,7 @@ fn a_turn_is_stored_before_it_is_accepted_and_sent() {
     world.prompt("hello");
     assert_eq!((world.stored.items.len(), world.accepted.len()), (0, 0));
     collect(&mut world);
-    assert_eq!(world.accepted, vec![TurnNo(1)]);
+    assert_eq!(world.accepted, vec![(TurnNo(1), false)]);
     assert_eq!(world.stored.items.len(), 1);
     reply(&mut world, vec![text("hi")], StopReason::EndTurn);
     assert_eq!(last_end(&world), Some(TurnEnd::EndTurn));
@@ -209,6 +209,7 @@ fn steering_of_a_turn_that_fails_is_kept_for_the_next_request() {
     world.prompt("again");
     collect(&mut world);
     assert!(String::from_utf8_lossy(&world.bodies[1]).contains("use tabs"));
+    reply(&mut world, vec![text("with tabs")], StopReason::EndTurn);
     world.check_settled();
 }
 
@@ -222,7 +223,7 @@ fn a_second_prompt_waits_for_the_first_turn() {
     collect(&mut world);
     reply(&mut world, vec![text("2")], StopReason::EndTurn);
     world.check_settled();
-    assert_eq!(world.accepted, vec![TurnNo(2), TurnNo(1), TurnNo(2)]);
+    assert_eq!(world.accepted, vec![(TurnNo(2), true), (TurnNo(1), false), (TurnNo(2), false)]);
 }
 
 #[test]

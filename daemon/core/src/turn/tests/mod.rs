@@ -2,5 +2,6 @@
 //! stored has no gaps, and a session that is taken up again goes on with the same bytes.
 
 mod behaviour;
+mod edges;
 mod random;
 mod world;

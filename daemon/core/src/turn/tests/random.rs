@@ -35,12 +35,12 @@ fn prepared(dice: Dice, command: bool) -> Result<Prepared, String> {
 fn answer(world: &mut World, at: usize, dice: Dice) {
     let pending = world.pending.remove(at);
     match pending {
-        Pending::Collect => {
+        Pending::Collect(turn) => {
             if dice.2.is_multiple_of(5) {
                 world.environment.instructions[0].text.push('!');
             }
             let environment = Box::new(world.environment.clone());
-            world.input(InputBody::Environment(environment));
+            world.input(InputBody::Environment { turn, environment });
         }
         Pending::Prepare(call) => {
             let result = prepared(dice, call.tool == "run_terminal_cmd");
@@ -111,6 +111,7 @@ fn act(world: &mut World, dice: Dice, crashes: bool) {
         0 => world.prompt("do something"),
         1 => world.input(InputBody::Steer("and this".into())),
         2 if dice.1.is_multiple_of(3) => world.input(InputBody::Cancel),
+        2 if dice.1 % 30 == 1 => world.input(InputBody::Close),
         3..=6 => {
             if let Some(ask) = world.open_asks().first().copied() {
                 let choice = [AskChoice::AllowOnce, AskChoice::AllowSession, AskChoice::Reject][dice.1 as usize % 3];
@@ -180,7 +181,8 @@ proptest! {
             world.bodies.clear();
             world.prompt("go on");
             let environment = Box::new(world.environment.clone());
-            world.input(InputBody::Environment(environment));
+            let turn = world.machine.running_turn().unwrap();
+            world.input(InputBody::Environment { turn, environment });
             world.bodies.iter().map(|body| String::from_utf8_lossy(body).into_owned()).collect::<Vec<_>>()
         };
         let live = next(&mut world);

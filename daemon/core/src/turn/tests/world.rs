@@ -4,7 +4,7 @@ use super::super::effect::Effect;
 use super::super::input::{Input, InputBody, Prompt};
 use super::super::load::Loaded;
 use super::super::machine::{Counters, Machine, Settings};
-use super::super::recover::{Cut, settle};
+use super::super::recover::Cut;
 use crate::context::view::StoredView;
 use crate::event::{Ask, AskResolution, Delta, Event, EventBody};
 use crate::id::{AskId, CallId, RequestNo, Revision, StepNo, TurnNo};
@@ -72,7 +72,14 @@ impl Stored {
         let last_request = self.requests.iter().rfind(of_epoch).cloned();
         let seen = last_request.as_ref().map(|row| row.last_item).unwrap_or_default();
         let turn = self.events.iter().filter_map(|event| turn_of(&event.body)).max().unwrap_or_default();
-        let running = matches!(self.state, Some(SessionState::Running | SessionState::Waiting));
+        let of = |is: fn(&EventBody) -> bool| {
+            let found =
+                self.events.iter().filter(move |event| is(&event.body)).filter_map(|event| turn_of(&event.body));
+            found.collect::<std::collections::BTreeSet<_>>()
+        };
+        let started = of(|body| matches!(body, EventBody::TurnStarted { .. }));
+        let completed = of(|body| matches!(body, EventBody::TurnCompleted { .. }));
+        let queued = of(|body| matches!(body, EventBody::TurnQueued { .. }));
         let answered = |call: CallId| {
             self.items.iter().any(|item| matches!(&item.body, ItemBody::ToolResult(result) if result.call == call))
         };
@@ -97,6 +104,7 @@ impl Stored {
                 unsent: self.items.iter().filter(|item| item.no > seen).cloned().collect(),
                 rerender: self.items.iter().filter(|item| item.no <= seen).cloned().collect(),
                 projections: self.projections.clone(),
+                last_usage: last_request.as_ref().and_then(|row| self.ends.get(&row.no)).and_then(|end| end.usage),
                 last_request,
                 epoch,
             },
@@ -105,7 +113,12 @@ impl Stored {
             grants: Vec::<Grant>::new(),
             todos: Vec::new(),
             open_calls: calls.filter(|(call, ..)| !answered(*call)).collect(),
-            running_turn: running.then(|| self.items.last().map(|item| item.turn).unwrap_or_default()),
+            running_turn: started.difference(&completed).next().copied(),
+            waiting_turns: queued
+                .iter()
+                .filter(|turn| !started.contains(turn) && !completed.contains(turn))
+                .copied()
+                .collect(),
             revision: self.revision,
             titled: self.titled,
         }
@@ -124,7 +137,7 @@ fn turn_of(body: &EventBody) -> Option<TurnNo> {
 /// What was asked for and has no answer yet.
 #[derive(Debug, Clone)]
 pub(super) enum Pending {
-    Collect,
+    Collect(TurnNo),
     Model(RequestNo, Vec<u8>),
     Prepare(Call),
     Run(Call),
@@ -142,7 +155,8 @@ pub(super) struct World {
     pub(super) stopping: Vec<CallId>,
     pub(super) bodies: Vec<Vec<u8>>,
     pub(super) text: String,
-    pub(super) accepted: Vec<TurnNo>,
+    /// Turns with whether they were told as waiting.
+    pub(super) accepted: Vec<(TurnNo, bool)>,
     pub(super) answers: Vec<(AskId, bool)>,
     pub(super) environment: Environment,
     pub(super) fail_commits: bool,
@@ -197,7 +211,7 @@ impl World {
         let effects = self.machine.step(Input { at: Timestamp(self.clock), body });
         for effect in effects {
             match effect {
-                Effect::Collect => self.pending.push(Pending::Collect),
+                Effect::Collect(turn) => self.pending.push(Pending::Collect(turn)),
                 Effect::Commit(_) if self.fail_commits => {
                     self.input(InputBody::CommitFailed("disk full".into()));
                     return;
@@ -223,7 +237,7 @@ impl World {
                 Effect::StopTool(call) => self.stopping.push(call),
                 Effect::LoadResult { call, .. } => self.pending.push(Pending::Load(call)),
                 Effect::StartTimer { id, .. } => self.pending.push(Pending::Timer(id)),
-                Effect::Accepted { turn, .. } => self.accepted.push(turn),
+                Effect::Accepted { turn, queued } => self.accepted.push((turn, queued)),
                 Effect::AnswerTaken { ask, taken } => self.answers.push((ask, taken)),
             }
         }
@@ -238,11 +252,15 @@ impl World {
         self.pending.clear();
         self.stopping.clear();
         let loaded = self.stored.load();
-        if let Some(batch) = settle(&loaded, Cut::Died, Timestamp(self.clock)) {
+        if let Some(batch) = super::super::recover::settle(&loaded, Timestamp(self.clock), &Cut::Crash) {
             self.stored.commit(batch);
         }
         let loaded = self.stored.load();
-        assert_eq!(settle(&loaded, Cut::Died, Timestamp(self.clock)), None, "settling twice adds nothing");
+        assert_eq!(
+            super::super::recover::settle(&loaded, Timestamp(self.clock), &Cut::Crash),
+            None,
+            "settling twice adds nothing"
+        );
         self.machine = Machine::load(loaded, settings(api));
     }
 
@@ -269,9 +287,22 @@ impl World {
         let queued: Vec<TurnNo> = self.turns(|body| matches!(body, EventBody::TurnQueued { .. }));
         let started: Vec<TurnNo> = self.turns(|body| matches!(body, EventBody::TurnStarted { .. }));
         let mut completed: Vec<TurnNo> = self.turns(|body| matches!(body, EventBody::TurnCompleted { .. }));
+        assert!(
+            queued.iter().all(|turn| completed.contains(turn)),
+            "who was told that a turn waits is told of its end"
+        );
         // Prompts that waited when the daemon died never began; they are told as ended all the same.
         completed.retain(|turn| started.contains(turn) || !queued.contains(turn));
         assert_eq!(started, completed, "turns end in order, none inside another");
+    }
+
+    /// As many results as this stand in the transcript, each for its own call.
+    pub(super) fn check_settled_calls(&self, calls: usize) {
+        let results = self.stored.items.iter().filter_map(|item| match &item.body {
+            ItemBody::ToolResult(result) => Some(result.call),
+            _ => None,
+        });
+        assert_eq!(results.collect::<std::collections::BTreeSet<_>>().len(), calls);
     }
 
     fn turns(&self, is: impl Fn(&EventBody) -> bool) -> Vec<TurnNo> {

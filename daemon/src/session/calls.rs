@@ -1,0 +1,171 @@
+//! What clients ask of a session while its actor runs: prompts, steering, interrupts, answers, mode and title.
+
+use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, WhenBusy};
+use super::driver::{Accepting, Driver, now};
+use super::load;
+use super::setup::TurnSetup;
+use plimsoll_core::event::{AskResolution, Event, EventBody};
+use plimsoll_core::id::AskId;
+use plimsoll_core::permission::policy::Mode;
+use plimsoll_core::transcript::batch::Batch;
+use plimsoll_core::turn::input::{InputBody, Prompt};
+use plimsoll_core::turn::machine::{MAX_QUEUED, Machine};
+use tokio::sync::oneshot;
+
+impl Driver {
+    pub(super) async fn prompt(
+        &mut self,
+        setup: Result<TurnSetup, ApiError>,
+        text: String,
+        key: Option<String>,
+        busy: WhenBusy,
+        reply: oneshot::Sender<Result<AcceptedTurn, ApiError>>,
+    ) {
+        let reply = Accepting::Prompt(reply);
+        if let Some(key) = &key {
+            match self.store.prompt_turn(&self.id, key).await {
+                Ok(None) => {}
+                Ok(Some(turn)) => return reply.send(Ok(AcceptedTurn { turn, queued: false })),
+                Err(error) => return reply.send(Err(load::store_error(&error))),
+            }
+            // The same prompt may be on its way already.
+            if let Some((turn, queued)) = self.machine.as_ref().and_then(|machine| machine.turn_of_key(key)) {
+                return match self.accepting.get_mut(&turn) {
+                    Some(waiting) => waiting.push(reply),
+                    None => reply.send(Ok(AcceptedTurn { turn, queued })),
+                };
+            }
+        }
+        self.begin(setup, text, key, busy, reply).await;
+    }
+
+    async fn begin(
+        &mut self,
+        setup: Result<TurnSetup, ApiError>,
+        text: String,
+        key: Option<String>,
+        busy: WhenBusy,
+        reply: Accepting,
+    ) {
+        let mut setup = match setup {
+            Ok(setup) => setup,
+            Err(error) => return reply.send(Err(error)),
+        };
+        let machine = match self.machine(&setup).await {
+            Ok(machine) => machine,
+            Err(error) => return reply.send(Err(error)),
+        };
+        if let Err(error) = may_begin(machine, busy) {
+            return reply.send(Err(error));
+        }
+        let (turn, waits) = (machine.next_turn(), !machine.is_idle());
+        if let (true, Some(running)) = (waits, &self.running) {
+            setup.with_model_of(running);
+        }
+        self.turns.insert(turn, setup);
+        self.accepting.entry(turn).or_default().push(reply);
+        self.input(InputBody::Prompt(Prompt { text, key })).await;
+    }
+
+    pub(super) async fn steer(
+        &mut self,
+        setup: Result<TurnSetup, ApiError>,
+        text: String,
+        reply: oneshot::Sender<Result<(), ApiError>>,
+    ) {
+        if !self.machine.as_ref().is_some_and(Machine::takes_steering) {
+            return self.begin(setup, text, None, WhenBusy::Queue, Accepting::Steer(reply)).await;
+        }
+        self.input(InputBody::Steer(text)).await;
+        let _ = reply.send(self.stored());
+    }
+
+    /// Whether the store has followed so far.
+    fn stored(&self) -> Result<(), ApiError> {
+        match self.machine.as_ref().map(Machine::is_broken) {
+            Some(true) => {
+                Err(ApiError::new(ApiErrorKind::Store, "the session could not be stored, so its turn was ended"))
+            }
+            Some(false) | None => Ok(()),
+        }
+    }
+
+    /// Interrupts the running turn; answered when it is over, at once when none runs.
+    pub(super) async fn cancel(&mut self, reply: oneshot::Sender<()>) {
+        let Some(turn) = self.machine.as_ref().and_then(Machine::running_turn) else {
+            let _ = reply.send(());
+            return;
+        };
+        self.waiting.push((turn, reply));
+        self.input(InputBody::Cancel).await;
+    }
+
+    /// Whether this answer was the first.
+    pub(super) async fn answer(&mut self, answer: Answer) -> Result<bool, ApiError> {
+        let Answer { ask, choice, advice } = answer;
+        self.taken = None;
+        self.input(InputBody::Answer { ask, choice, advice }).await;
+        match self.taken.take() {
+            Some(true) => Ok(true),
+            Some(false) | None => {
+                self.stored()?;
+                self.answered_late(ask).await
+            }
+        }
+    }
+
+    async fn answered_late(&self, id: AskId) -> Result<bool, ApiError> {
+        let ask = self.store.ask(&self.id, id).await.map_err(|error| load::store_error(&error))?;
+        match ask.map(|ask| ask.resolution) {
+            Some(Some(AskResolution::Answered { .. })) => Ok(false),
+            Some(Some(AskResolution::Void) | None) => Err(ApiError::new(
+                ApiErrorKind::Conflict,
+                format!(
+                    "question {id} is void: its turn was interrupted, or the daemon was started anew, before an answer"
+                ),
+            )
+            .hint("send a prompt; the model will ask again if it still needs to")),
+            None => Err(ApiError::new(ApiErrorKind::NotFound, format!("the session has no question {id}"))),
+        }
+    }
+
+    pub(super) async fn set_mode(&mut self, mode: Mode) -> Result<(), ApiError> {
+        self.store.set_mode(&self.id, &mode.to_string(), now()).await.map_err(|error| load::store_error(&error))?;
+        self.mode = mode;
+        if let Some(machine) = &mut self.machine {
+            machine.set_mode(mode);
+        }
+        self.tell_changed().await
+    }
+
+    pub(super) async fn rename(&mut self, title: &str) -> Result<(), ApiError> {
+        self.store.rename(&self.id, title, now()).await.map_err(|error| load::store_error(&error))?;
+        self.tell_changed().await
+    }
+
+    /// Tells all clients that the session's own record is another.
+    async fn tell_changed(&mut self) -> Result<(), ApiError> {
+        if self.machine.is_some() {
+            self.input(InputBody::SessionChanged).await;
+            return Ok(());
+        }
+        let event = Event { seq: self.hub.head().next(), at: now(), body: EventBody::SessionChanged };
+        let batch = Batch { events: vec![event], ..Batch::default() };
+        self.commit(batch).await.map_err(|error| load::store_error(&error))
+    }
+}
+
+fn may_begin(machine: &Machine, busy: WhenBusy) -> Result<(), ApiError> {
+    if machine.is_idle() {
+        return Ok(());
+    }
+    if busy == WhenBusy::Refuse {
+        return Err(ApiError::new(ApiErrorKind::Busy, "a turn of this session is running")
+            .hint("wait for its end, steer it, or let the prompt wait behind it"));
+    }
+    if machine.queued() >= MAX_QUEUED {
+        return Err(ApiError::new(ApiErrorKind::Busy, format!("{MAX_QUEUED} prompts are waiting already"))
+            .hint("wait until one of them has begun"));
+    }
+    Ok(())
+}
