@@ -219,6 +219,49 @@ test('session/cancel ends a stream, a question, and a command, and every call en
   assert.equal((await acp.prompt(session, 'are you well?')).stopReason, 'end_turn');
 });
 
+test('a second prompt waits for the first, and $/cancel_request ends one of them only', async (t) => {
+  const machine = await Machine.start(t);
+  const acp = await Acp.start(t, machine);
+  const session = await acp.open();
+  const gate = new Gate();
+  machine.model.push(say('first ', gate), say('second'));
+  const stop = new AbortController();
+  const params = { sessionId: session, prompt: [{ type: 'text', text: 'one' }] };
+  const first = acp.agent.request(methods.agent.session.prompt, params, { cancellationSignal: stop.signal });
+  await acp.until('the first half', () => textIn(acp.of(session)) === 'first ');
+  const second = acp.prompt(session, 'two');
+  stop.abort();
+  assert.equal((await inTime('the first end', first)).stopReason, 'cancelled');
+  assert.equal((await second).stopReason, 'end_turn');
+  assert.equal(textIn(acp.of(session)), 'first second');
+});
+
+test('embedded text is taken, what was not offered is refused, and errors of the model are told', async (t) => {
+  const machine = await Machine.start(t);
+  const acp = await Acp.start(t, machine);
+  const session = await acp.open();
+  machine.model.push(say('seen'));
+  const resource = { uri: 'file:///elsewhere/x.txt', text: 'embedded words' };
+  await acp.prompt(session, [{ type: 'text', text: 'look: ' }, { type: 'resource', resource }]);
+  assert.match(machine.model.texts('user').at(-1), /look: \n\/elsewhere\/x\.txt:\n```\nembedded words\n```/);
+  const image = { type: 'image', data: 'AA==', mimeType: 'image/png' };
+  await assert.rejects(acp.prompt(session, [image]), { code: -32602, message: /image content is not supported/ });
+  machine.model.push({ status: 401 });
+  await assert.rejects(acp.prompt(session, 'again'), { code: -32603, message: /401|key/ });
+  machine.model.push(say('better'));
+  assert.equal((await acp.prompt(session, 'once more')).stopReason, 'end_turn');
+});
+
+test('a long answer in very many pieces arrives whole', async (t) => {
+  const machine = await Machine.start(t);
+  const acp = await Acp.start(t, machine);
+  const session = await acp.open();
+  const pieces = Array.from({ length: 5_000 }, (_, index) => `${index} \u00e9\u{1F600}\n`);
+  machine.model.push(say(...pieces));
+  assert.equal((await acp.prompt(session, 'count')).stopReason, 'end_turn');
+  assert.equal(textIn(acp.of(session)), pieces.join(''));
+});
+
 test('session/load in a fresh bridge replays what was live', async (t) => {
   const machine = await Machine.start(t);
   machine.file('a.txt', 'alpha\n');

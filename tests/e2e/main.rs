@@ -1,6 +1,10 @@
 //! End to end: the real binary, a scripted model server over real HTTP, clients over the real socket. One file per
 //! behaviour; each is a module here, which a tidy test checks.
 
+mod acp_bridge;
+mod acp_client;
+mod acp_load;
+mod acp_turns;
 mod ask;
 mod bad_input;
 mod bridges;

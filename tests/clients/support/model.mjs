@@ -15,6 +15,8 @@ export class Gate {
 /** Text in one delta for each argument; a `Gate` among them waits there. */
 export const say = (...parts) => ({ parts });
 
+// A step `{ status }` is an error answer with this status.
+
 /** Calls, each `[tool, arguments]`. */
 export const calls = (...list) => ({ parts: [], calls: list });
 
@@ -62,6 +64,11 @@ export class ModelServer {
       this.violations.push(text.slice(-300));
       response.writeHead(400, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ error: { message: 'the script has no step left', type: 'invalid_request_error' } }));
+      return;
+    }
+    if (step.status) {
+      response.writeHead(step.status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { message: 'refused by the script', type: 'invalid_request_error' } }));
       return;
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' });
