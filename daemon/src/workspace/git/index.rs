@@ -2,7 +2,9 @@
 //! written.
 
 use crate::workspace::tree::stat::{Stat, nanos};
+use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::path::Path;
 
 /// Git's mode of a link to another repository's commit.
@@ -21,12 +23,18 @@ const SKIP_WORKTREE: u16 = 0x4000;
 const INTENT_TO_ADD: u16 = 0x2000;
 
 /// One tracked path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
     /// Path relative to the work tree.
-    pub path: Box<[u8]>,
-    /// Id of the content.
-    pub oid: [u8; 20],
+    pub path: &'a [u8],
+    record: &'a Record,
+}
+
+/// What git last saw of a path.
+#[derive(Debug)]
+pub struct Record {
+    /// Where the path ends among all paths; it begins where the one before ends.
+    path_end: u32,
     /// Git's mode.
     pub mode: u32,
     /// Modification time that git saw, in nanoseconds.
@@ -37,8 +45,18 @@ pub struct Entry {
     pub size: u32,
     /// Inode that git saw, its lower 32 bits; 0 when it was not kept.
     pub ino: u32,
+    /// Id of the content.
+    pub oid: [u8; 20],
     /// What the flags say.
     pub kind: EntryKind,
+}
+
+impl Deref for Entry<'_> {
+    type Target = Record;
+
+    fn deref(&self) -> &Record {
+        self.record
+    }
 }
 
 /// What the flags of an entry say.
@@ -56,7 +74,7 @@ pub enum EntryKind {
     IntentToAdd,
 }
 
-impl Entry {
+impl<'a> Entry<'a> {
     /// Whether this is a submodule.
     pub fn is_submodule(&self) -> bool {
         self.mode & 0o170_000 == GITLINK
@@ -68,7 +86,7 @@ impl Entry {
     }
 
     /// The last part of the path.
-    pub fn name(&self) -> &[u8] {
+    pub fn name(&self) -> &'a [u8] {
         self.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
     }
 
@@ -94,11 +112,13 @@ pub struct Tracked {
     pub dirs: Vec<Box<[u8]>>,
 }
 
-/// All tracked paths.
+/// All tracked paths, sorted; one in conflict is there once. Few large pieces of memory: next to the many small ones that
+/// libgit2 takes and gives back while the file is read, small ones of ours would keep all of them from the system.
 #[derive(Debug, Default)]
 pub struct Index {
-    /// Sorted by path; a path in conflict is there once.
-    pub entries: Vec<Entry>,
+    records: Vec<Record>,
+    /// One behind the other.
+    paths: Vec<u8>,
     dirs: HashMap<Box<[u8]>, Tracked>,
     /// Modification time of the index file: an entry that is not older may have changed since without a trace.
     pub written: i64,
@@ -109,7 +129,8 @@ impl Index {
     pub fn read(path: &Path, stat: &Stat) -> Result<(Self, git2::Index), git2::Error> {
         let raw = git2::Index::open(path)?;
         let mut index = Self { written: stat.mtime, ..Self::default() };
-        index.entries.reserve(raw.len());
+        index.records.reserve_exact(raw.len());
+        index.paths.reserve_exact(raw.iter().map(|entry| entry.path.len()).sum());
         for entry in raw.iter() {
             let kind = if entry.flags & STAGE != 0 {
                 EntryKind::Conflict
@@ -124,34 +145,38 @@ impl Index {
             };
             let mut oid = [0; 20];
             oid.iter_mut().zip(entry.id.as_bytes()).for_each(|(to, from)| *to = *from);
-            index.push(Entry {
-                path: entry.path.into(),
-                oid,
+            let record = Record {
+                path_end: 0,
                 mode: entry.mode,
                 mtime: time(entry.mtime),
                 ctime: time(entry.ctime),
                 size: entry.file_size,
                 ino: entry.ino,
+                oid,
                 kind,
-            });
+            };
+            index.push(&entry.path, record);
         }
         Ok((index, raw))
     }
 
-    /// Entries must come sorted by path.
-    fn push(&mut self, entry: Entry) {
-        if self.entries.last().is_some_and(|last| last.path == entry.path) {
+    /// Paths must come sorted.
+    fn push(&mut self, path: &[u8], record: Record) {
+        let number = u32::try_from(self.records.len()).unwrap_or(u32::MAX);
+        if number > 0 && self.get(number - 1).is_some_and(|last| last.path == path) {
             return;
         }
-        let number = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
-        let dir = parent(&entry.path);
+        // Git itself keeps the index's size in 32 bits.
+        let Ok(path_end) = u32::try_from(self.paths.len() + path.len()) else { return };
+        self.paths.extend_from_slice(path);
+        self.records.push(Record { path_end, ..record });
+        let dir = parent(path);
         if !self.dirs.contains_key(dir) {
             self.add_dir(dir);
         }
         if let Some(tracked) = self.dirs.get_mut(dir) {
             tracked.files.push(number);
         }
-        self.entries.push(entry);
     }
 
     /// Adds a folder and those above it that are not there yet.
@@ -171,8 +196,36 @@ impl Index {
     }
 
     /// The entry with this number.
-    pub fn get(&self, number: u32) -> Option<&Entry> {
-        self.entries.get(number as usize)
+    pub fn get(&self, number: u32) -> Option<Entry<'_>> {
+        let record = self.records.get(number as usize)?;
+        let before = (number as usize).checked_sub(1).and_then(|before| self.records.get(before));
+        let start = before.map_or(0, |before| before.path_end);
+        let path = self.paths.get(start as usize..record.path_end as usize)?;
+        Some(Entry { path, record })
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// All entries with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, Entry<'_>)> {
+        (0..).map_while(|number| Some((number, self.get(number)?)))
+    }
+
+    /// The number of the entry at `path`.
+    pub fn find(&self, path: &[u8]) -> Option<u32> {
+        let (mut low, mut high) = (0, u32::try_from(self.len()).ok()?);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.get(middle)?.path.cmp(path) {
+                Ordering::Equal => return Some(middle),
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+            }
+        }
+        None
     }
 
     /// What is tracked in this folder; none when nothing is, at any depth.

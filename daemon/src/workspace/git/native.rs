@@ -148,7 +148,7 @@ impl Native {
             Some(stat) => Index::read(&self.index_stamp.path, stat)?,
             None => (Index::default(), git2::Index::new()?),
         };
-        self.attributes = index.entries.iter().any(|entry| entry.name() == b".gitattributes");
+        self.attributes = index.iter().any(|(_, entry)| entry.name() == b".gitattributes");
         self.index = index;
         self.staged_of = Compared::Never;
         Ok(raw)
@@ -185,13 +185,15 @@ impl Native {
     }
 
     fn compare_staged(&self, head: Option<Oid>, raw: &git2::Index) -> Result<Vec<GitChange>, git2::Error> {
+        // A handle of its own: libgit2 keeps every tree that it read as long as the handle lives.
+        let repository = Repository::open(&self.work)?;
         let tree = match head {
-            Some(head) => Some(self.repository.find_commit(head)?.tree()?),
+            Some(head) => Some(repository.find_commit(head)?.tree()?),
             None => None,
         };
         let mut options = DiffOptions::new();
         options.include_typechange(true);
-        let mut diff = self.repository.diff_tree_to_index(tree.as_ref(), Some(raw), Some(&mut options))?;
+        let mut diff = repository.diff_tree_to_index(tree.as_ref(), Some(raw), Some(&mut options))?;
         let has = |wanted: Delta| diff.deltas().any(|delta| delta.status() == wanted);
         if has(Delta::Added) && has(Delta::Deleted) {
             let mut find = DiffFindOptions::new();
@@ -228,8 +230,7 @@ impl Native {
     }
 
     fn is_intent(&self, path: &[u8]) -> bool {
-        let number = self.index.entries.binary_search_by(|entry| (*entry.path).cmp(path)).ok();
-        let entry = number.and_then(|number| self.index.entries.get(number));
+        let entry = self.index.find(path).and_then(|number| self.index.get(number));
         entry.is_some_and(|entry| entry.kind == EntryKind::IntentToAdd)
     }
 

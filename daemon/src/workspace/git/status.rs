@@ -25,8 +25,8 @@ pub fn read(native: &mut Native, tree: &Tree, root: &[u8], changes: &Changes) ->
         code: change.code,
     });
     let staged = staged.collect();
-    let conflicted = native.index.entries.iter().filter(|entry| entry.kind == EntryKind::Conflict);
-    let conflicted = conflicted.map(|entry| from_root(root, &escape(&entry.path))).collect();
+    let conflicted = native.index.iter().filter(|(_, entry)| entry.kind == EntryKind::Conflict);
+    let conflicted = conflicted.map(|(_, entry)| from_root(root, &escape(entry.path))).collect();
     let mut untracked = Untracked { tree, index: &native.index, paths: Vec::new(), incomplete: tree.incomplete };
     if let Some(number) = tree.find(root)
         && !root_is_ignored(tree, root)
@@ -71,7 +71,7 @@ pub fn from_root(root: &[u8], path: &str) -> String {
 
 fn unstaged(native: &mut Native, tree: &Tree, root: &[u8], changes: &Changes) -> Vec<GitChange> {
     let index = &native.index;
-    let mut seen = vec![false; index.entries.len()];
+    let mut seen = vec![false; index.len()];
     let mut found: Vec<(u32, char)> = Vec::new();
     for (_, file, number) in tree.tracked().filter(|(_, file, _)| file.is_there()) {
         if let Some(seen) = seen.get_mut(number as usize) {
@@ -95,15 +95,14 @@ fn unstaged(native: &mut Native, tree: &Tree, root: &[u8], changes: &Changes) ->
         let touched = changes
             .paths
             .iter()
-            .any(|path| path.strip_prefix(&*entry.path).is_some_and(|rest| rest.first() == Some(&b'/')));
-        let code = native.submodules.code(&native.repository, &native.work, &entry.path, entry.oid, touched);
+            .any(|path| path.strip_prefix(entry.path).is_some_and(|rest| rest.first() == Some(&b'/')));
+        let code = native.submodules.code(&native.repository, &native.work, entry.path, entry.oid, touched);
         found.extend(code.map(|code| (number, code)));
     }
-    native.submodules.keep(|path| {
-        let number = index.entries.binary_search_by(|entry| (*entry.path).cmp(path)).ok();
-        number.and_then(|number| index.entries.get(number)).is_some_and(super::index::Entry::is_submodule)
-    });
-    for (number, (entry, seen)) in (0_u32..).zip(index.entries.iter().zip(&seen)) {
+    native
+        .submodules
+        .keep(|path| index.find(path).and_then(|number| index.get(number)).is_some_and(|entry| entry.is_submodule()));
+    for ((number, entry), seen) in index.iter().zip(&seen) {
         let missed = matches!(entry.kind, EntryKind::Plain | EntryKind::IntentToAdd);
         if !seen && missed {
             found.push((number, 'D'));
@@ -111,7 +110,7 @@ fn unstaged(native: &mut Native, tree: &Tree, root: &[u8], changes: &Changes) ->
     }
     found.sort_unstable();
     let change = |(number, code)| {
-        let path = from_root(root, &escape(&index.get(number)?.path));
+        let path = from_root(root, &escape(index.get(number)?.path));
         Some(GitChange { path, code, from: None })
     };
     found.into_iter().filter_map(change).collect()

@@ -26,7 +26,7 @@ pub enum Verdict {
 pub fn judge(
     scan: &Scan<'_>,
     index: &Index,
-    entry: &Entry,
+    entry: Entry<'_>,
     path: &[u8],
     stat: &Stat,
     content: &mut Option<BlobId>,

@@ -179,10 +179,7 @@ impl Dir {
             return;
         }
         if let Some(number) = self.submodule {
-            let path = before.get(number).map(|entry| &entry.path);
-            self.submodule = path
-                .and_then(|path| index.entries.binary_search_by(|entry| entry.path.cmp(path)).ok())
-                .and_then(|number| u32::try_from(number).ok());
+            self.submodule = before.get(number).and_then(|entry| index.find(entry.path));
         }
         // Names that came or went are found in the listing.
         self.stale |= !index.same_names(before, &self.path);
@@ -193,7 +190,8 @@ impl Dir {
             let old = before.get(slot.entry);
             slot.entry = new.unwrap_or(UNTRACKED);
             let entry = new.and_then(|number| index.get(number));
-            let same = |old: &Entry, new: &Entry| old.oid == new.oid && old.mode == new.mode && old.kind == new.kind;
+            let same =
+                |old: Entry<'_>, new: Entry<'_>| old.oid == new.oid && old.mode == new.mode && old.kind == new.kind;
             if !old.zip(entry).is_some_and(|(old, new)| same(old, new)) {
                 slot.known = slot.content(old, scan).map(Box::new);
                 slot.verdict = Verdict::Unset;
@@ -290,7 +288,7 @@ impl Dir {
 
     fn subdir(&self, scan: &Scan<'_>, name: Box<[u8]>, path: &[u8], entry: Option<u32>) -> Option<Subdir> {
         let is_submodule =
-            |number: &u32| scan.index.and_then(|index| index.get(*number)).is_some_and(Entry::is_submodule);
+            |number: &u32| scan.index.and_then(|index| index.get(*number)).is_some_and(|entry| entry.is_submodule());
         // A folder where a file is tracked is no file any more.
         let entry = entry.filter(is_submodule);
         let has_tracked = entry.is_some() || scan.index.is_some_and(|index| index.dir(path).is_some());
@@ -332,7 +330,7 @@ impl Dir {
 
 impl FileSlot {
     /// Its content at the last look, as far as that is known; `entry` is what it was then compared to.
-    fn content(&self, entry: Option<&Entry>, scan: &Scan<'_>) -> Option<BlobId> {
+    fn content(&self, entry: Option<Entry<'_>>, scan: &Scan<'_>) -> Option<BlobId> {
         let is_clean = self.verdict == Verdict::Clean && !scan.filters;
         let clean = || entry.filter(|entry| is_clean && entry.kind == EntryKind::Plain).map(|entry| entry.oid);
         self.known.as_deref().copied().or_else(clean)

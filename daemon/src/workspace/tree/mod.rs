@@ -67,7 +67,7 @@ pub struct Scan<'a> {
 impl Scan<'_> {
     /// Whether no further untracked file fits into the model.
     pub fn is_full(&self) -> bool {
-        self.files.load(Ordering::Relaxed) >= UNTRACKED_MAX + self.index.map_or(0, |index| index.entries.len())
+        self.files.load(Ordering::Relaxed) >= UNTRACKED_MAX + self.index.map_or(0, Index::len)
     }
 
     /// The path on disk of a path of the tree.
