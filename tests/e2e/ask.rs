@@ -112,6 +112,7 @@ async fn events_come_as_json_lines() {
     assert_eq!(
         told(&lines(&output), 0),
         [
+            "session changed",
             "turn 1",
             "user \"Read it\"",
             "step 1",

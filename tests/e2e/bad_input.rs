@@ -27,7 +27,15 @@ async fn a_refused_key(api: Api) {
     assert!(text.contains("TEST_KEY") && !text.contains("sk-wrong"), "{text}");
     assert_eq!(
         told(&client.events(), 0),
-        ["turn 1", "user \"hello\"", "step 1", "step 1 answered", "notice modelError", "turn 1 ends: modelError"]
+        [
+            "session changed",
+            "turn 1",
+            "user \"hello\"",
+            "step 1",
+            "step 1 answered",
+            "notice modelError",
+            "turn 1 ends: modelError"
+        ]
     );
     assert_eq!(server.requests().len(), 1, "a wrong key is not tried again");
     assert_eq!(client.turn(&session, "hello again").await["stopReason"], "endTurn");
@@ -50,6 +58,7 @@ async fn a_failure_that_passes(api: Api) {
     assert_eq!(
         told(&client.events(), 0),
         [
+            "session changed",
             "turn 1",
             "user \"hello\"",
             "step 1",

@@ -51,6 +51,7 @@ async fn steering_joins_the_running_turn(api: Api) {
     assert_eq!(
         told(&client.events(), 0),
         [
+            "session changed",
             "turn 1",
             "user \"indent it\"",
             "step 1",
@@ -86,6 +87,7 @@ async fn an_interrupt_while_the_model_writes(api: Api) {
     assert_eq!(
         told(&client.events(), 0),
         [
+            "session changed",
             "turn 1",
             "user \"explain\"",
             "step 1",

@@ -70,6 +70,7 @@ async fn reads_a_command_and_an_answer(api: Api) {
     assert_eq!(
         lines,
         [
+            "session changed",
             "turn 1",
             "user \"How many lines?\"",
             "step 1",
