@@ -70,13 +70,12 @@ pub fn shown(updates: &[Value]) -> Vec<Value> {
             let key = update["toolCallId"].to_string();
             let mut update = update.clone();
             update.as_object_mut().unwrap().remove("sessionUpdate");
-            match shown.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, call)) => call.as_object_mut().unwrap().append(update.as_object_mut().unwrap()),
-                None => {
-                    assert_eq!(kind, "tool_call", "announced before anything else is said of it");
-                    update["status"] = "pending".into();
-                    shown.push((key, update));
-                }
+            if let Some((_, call)) = shown.iter_mut().find(|(known, _)| *known == key) {
+                call.as_object_mut().unwrap().append(update.as_object_mut().unwrap());
+            } else {
+                assert_eq!(kind, "tool_call", "announced before anything else is said of it");
+                update["status"] = "pending".into();
+                shown.push((key, update));
             }
         }
     }
