@@ -6,6 +6,7 @@
 pub mod command;
 pub mod facts;
 pub mod index;
+mod index_file;
 pub mod native;
 pub mod status;
 pub mod submodule;
