@@ -44,6 +44,17 @@ pub fn discover(root: &Path) -> Option<Place> {
     None
 }
 
+/// The repository's own file of ignore rules, for the work tree `dir`; it need not be there.
+pub fn exclude_file(dir: &Path) -> Option<PathBuf> {
+    let dot_git = dir.join(".git");
+    let common = match look(&dot_git)? {
+        stat if stat.is_dir() => dot_git,
+        // A linked work tree, or a submodule.
+        _ => Repository::open(dir).ok()?.commondir().to_owned(),
+    };
+    Some(common.join("info/exclude"))
+}
+
 fn is_bare(dir: &Path) -> bool {
     let is_dir = |name: &str| look(&dir.join(name)).is_some_and(|stat| stat.is_dir());
     look(&dir.join("HEAD")).is_some_and(|stat: Stat| stat.is_file()) && is_dir("objects") && is_dir("refs")
