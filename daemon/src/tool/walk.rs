@@ -4,10 +4,13 @@
 //! A walk starts at the project's root, so that every ignore file on the way counts, and hands out only what lies below
 //! the base. A base that is itself ignored was named on purpose: below it nothing is ignored.
 
+mod ignored;
+
 use super::ToolEnv;
 use super::blocking::Stop;
 use super::scope::{self, Resolved};
 use ignore::{DirEntry, WalkBuilder, WalkState};
+use ignored::Ignored;
 use plimsoll_core::tool::call::Zone;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -164,23 +167,16 @@ impl Walk {
     }
 
     fn builder(&self) -> WalkBuilder {
-        let respected = !self.include_ignored;
         let mut builder = WalkBuilder::new(&self.root);
-        builder
-            .current_dir(&self.root)
-            .hidden(false)
-            .follow_links(false)
-            .require_git(false)
-            // Ignore files above the root count only when the root is a part of a repository.
-            .parents(respected && is_inside_repository(&self.root))
-            .ignore(respected)
-            .git_ignore(respected)
-            .git_global(respected)
-            .git_exclude(respected);
+        // Without the crate's own ignore files: it waits for the writer of a pipe that is named like one.
+        builder.current_dir(&self.root).standard_filters(false).follow_links(false);
         let walk = self.clone();
+        let ignored = (!self.include_ignored).then(|| Ignored::above(&self.root));
         builder.filter_entry(move |entry| {
             let path = entry.path();
-            walk.base.starts_with(path) || (path.starts_with(&walk.base) && !walk.leaves_out(path))
+            let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+            (walk.base.starts_with(path) || (path.starts_with(&walk.base) && !walk.leaves_out(path)))
+                && ignored.as_ref().is_none_or(|ignored| ignored.keeps(path, is_dir))
         });
         builder
     }
@@ -216,10 +212,6 @@ pub fn unreadable_note(unreadable: &[String]) -> Option<String> {
         1 => Some(format!("1 path could not be read: {}", named.join(""))),
         count => Some(format!("{count} paths could not be read: {}{further}", named.join(", "))),
     }
-}
-
-fn is_inside_repository(root: &Path) -> bool {
-    !root.join(".git").exists() && root.ancestors().skip(1).any(|above| above.join(".git").exists())
 }
 
 fn unreadable(env: &ToolEnv, error: &ignore::Error) -> String {

@@ -14,7 +14,7 @@ pub mod tree;
 pub mod user_info;
 
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 pub use revision::Observed;
 

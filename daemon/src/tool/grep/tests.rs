@@ -52,6 +52,28 @@ async fn special_files_are_skipped_and_a_named_one_is_an_error() {
 }
 
 #[tokio::test]
+async fn ignore_files_that_are_pipes_or_devices_are_as_good_as_none() {
+    let place = Place::new();
+    place.write(".gitignore", "left-out\n");
+    for folder in ["pipe", "device", "repository/.git/info"] {
+        std::fs::create_dir_all(place.w.join(folder)).unwrap();
+    }
+    fifo(&place.w.join("pipe/.gitignore"));
+    fifo(&place.w.join("pipe/.ignore"));
+    symlink("/dev/zero", place.w.join("device/.gitignore")).unwrap();
+    fifo(&place.w.join("repository/.git/info/exclude"));
+    for folder in ["pipe", "device", "repository"] {
+        place.write(format!("{folder}/ok.txt"), "needle\n");
+        place.write(format!("{folder}/left-out"), "needle\n");
+    }
+    let found = places(&grep(&place, json!({"pattern": "needle"})).await);
+    assert_eq!(found, ["device/ok.txt:1", "pipe/ok.txt:1", "repository/ok.txt:1"]);
+    std::fs::remove_file(place.w.join(".gitignore")).unwrap();
+    fifo(&place.w.join(".gitignore"));
+    assert_eq!(places(&grep(&place, json!({"pattern": "needle"})).await).len(), 6);
+}
+
+#[tokio::test]
 async fn very_long_lines_are_cut_around_the_match() {
     let place = Place::new();
     place.write("long.txt", format!("mcp{}\n", "x".repeat(70_000)));

@@ -1,10 +1,13 @@
 //! The index of a repository as values: what git last saw of every tracked file. Read when the index file changed, never
 //! written.
 
+use super::index_file;
 use crate::workspace::tree::stat::{Stat, nanos};
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::fs::File;
 use std::ops::Deref;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Git's mode of a link to another repository's commit.
@@ -31,10 +34,10 @@ pub struct Entry<'a> {
 }
 
 /// What git last saw of a path.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// Where the path ends among all paths; it begins where the one before ends.
-    path_end: u32,
+    pub(super) path_end: u32,
     /// Git's mode.
     pub mode: u32,
     /// Modification time that git saw, in nanoseconds.
@@ -72,6 +75,32 @@ pub enum EntryKind {
     SkipWorktree,
     /// Announced only.
     IntentToAdd,
+}
+
+/// The flags of an entry as they are in the file.
+#[derive(Debug, Clone, Copy)]
+pub struct Flags {
+    /// Of every entry.
+    pub plain: u16,
+    /// Of those that have more.
+    pub extended: u16,
+}
+
+impl Flags {
+    /// What they say.
+    pub fn kind(self) -> EntryKind {
+        if self.plain & STAGE != 0 {
+            EntryKind::Conflict
+        } else if self.plain & ASSUME_VALID != 0 {
+            EntryKind::AssumeValid
+        } else if self.extended & SKIP_WORKTREE != 0 {
+            EntryKind::SkipWorktree
+        } else if self.extended & INTENT_TO_ADD != 0 {
+            EntryKind::IntentToAdd
+        } else {
+            EntryKind::Plain
+        }
+    }
 }
 
 impl<'a> Entry<'a> {
@@ -112,37 +141,39 @@ pub struct Tracked {
     pub dirs: Vec<Box<[u8]>>,
 }
 
-/// All tracked paths, sorted; one in conflict is there once. Few large pieces of memory: next to the many small ones that
-/// libgit2 takes and gives back while the file is read, small ones of ours would keep all of them from the system.
+/// All tracked paths, sorted; one in conflict is there once. In few large pieces of memory, which go back to the system.
 #[derive(Debug, Default)]
 pub struct Index {
     records: Vec<Record>,
     /// One behind the other.
     paths: Vec<u8>,
     dirs: HashMap<Box<[u8]>, Tracked>,
+    /// The tree that it is equal to, when git noted that down.
+    pub tree: Option<[u8; 20]>,
     /// Modification time of the index file: an entry that is not older may have changed since without a trace.
     pub written: i64,
 }
 
 impl Index {
-    /// Reads the index file at `path`, whose metadata is `stat`. The libgit2 form comes with it, for comparisons.
-    pub fn read(path: &Path, stat: &Stat) -> Result<(Self, git2::Index), git2::Error> {
-        let raw = git2::Index::open(path)?;
-        let mut index = Self { written: stat.mtime, ..Self::default() };
-        index.records.reserve_exact(raw.len());
-        index.paths.reserve_exact(raw.iter().map(|entry| entry.path.len()).sum());
+    /// Reads the index file at `path`, whose metadata is `stat`.
+    pub fn read(path: &Path, stat: &Stat) -> Result<Self, git2::Error> {
+        let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
+        let file = File::options().read(true).custom_flags(flags).open(path);
+        // libgit2 would wait for a pipe's writer.
+        let is_file = |file: &File| file.metadata().is_ok_and(|metadata| metadata.is_file());
+        let file = file.ok().filter(is_file).ok_or_else(|| git2::Error::from_str("the index cannot be read"))?;
+        let index = match index_file::read(file) {
+            Some(index) => index,
+            None => Self::of(&git2::Index::open(path)?),
+        };
+        Ok(Self { written: stat.mtime, ..index })
+    }
+
+    /// What libgit2 read.
+    pub fn of(raw: &git2::Index) -> Self {
+        let mut index = Self::default();
+        index.reserve(raw.len(), 0);
         for entry in raw.iter() {
-            let kind = if entry.flags & STAGE != 0 {
-                EntryKind::Conflict
-            } else if entry.flags & ASSUME_VALID != 0 {
-                EntryKind::AssumeValid
-            } else if entry.flags_extended & SKIP_WORKTREE != 0 {
-                EntryKind::SkipWorktree
-            } else if entry.flags_extended & INTENT_TO_ADD != 0 {
-                EntryKind::IntentToAdd
-            } else {
-                EntryKind::Plain
-            };
             let mut oid = [0; 20];
             oid.iter_mut().zip(entry.id.as_bytes()).for_each(|(to, from)| *to = *from);
             let record = Record {
@@ -153,17 +184,31 @@ impl Index {
                 size: entry.file_size,
                 ino: entry.ino,
                 oid,
-                kind,
+                kind: Flags { plain: entry.flags, extended: entry.flags_extended }.kind(),
             };
             index.push(&entry.path, record);
         }
-        Ok((index, raw))
+        index.shrink();
+        index
+    }
+
+    /// Makes room for so many entries with so many bytes of paths.
+    pub(super) fn reserve(&mut self, entries: usize, paths: usize) {
+        self.records.reserve_exact(entries);
+        self.paths.reserve_exact(paths);
+    }
+
+    /// Gives back what was reserved in vain.
+    pub(super) fn shrink(&mut self) {
+        self.records.shrink_to_fit();
+        self.paths.shrink_to_fit();
+        self.dirs.values_mut().for_each(|dir| dir.files.shrink_to_fit());
     }
 
     /// Paths must come sorted.
-    fn push(&mut self, path: &[u8], record: Record) {
+    pub(super) fn push(&mut self, path: &[u8], record: Record) {
         let number = u32::try_from(self.records.len()).unwrap_or(u32::MAX);
-        if number > 0 && self.get(number - 1).is_some_and(|last| last.path == path) {
+        if self.last().is_some_and(|last| last.path == path) {
             return;
         }
         // Git itself keeps the index's size in 32 bits.
@@ -202,6 +247,11 @@ impl Index {
         let start = before.map_or(0, |before| before.path_end);
         let path = self.paths.get(start as usize..record.path_end as usize)?;
         Some(Entry { path, record })
+    }
+
+    /// The last entry.
+    pub(super) fn last(&self) -> Option<Entry<'_>> {
+        self.get(u32::try_from(self.len().checked_sub(1)?).ok()?)
     }
 
     /// How many there are.

@@ -6,6 +6,7 @@
 pub mod command;
 pub mod facts;
 pub mod index;
+mod index_file;
 pub mod native;
 pub mod status;
 pub mod submodule;
@@ -41,6 +42,17 @@ pub fn discover(root: &Path) -> Option<Place> {
         dir = at.parent();
     }
     None
+}
+
+/// The repository's own file of ignore rules, for the work tree `dir`; it need not be there.
+pub fn exclude_file(dir: &Path) -> Option<PathBuf> {
+    let dot_git = dir.join(".git");
+    let common = match look(&dot_git)? {
+        stat if stat.is_dir() => dot_git,
+        // A linked work tree, or a submodule.
+        _ => Repository::open(dir).ok()?.commondir().to_owned(),
+    };
+    Some(common.join("info/exclude"))
 }
 
 fn is_bare(dir: &Path) -> bool {

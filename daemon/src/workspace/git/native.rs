@@ -111,13 +111,14 @@ impl Native {
     pub fn refresh(&mut self, tree: &Tree) -> Result<Moved, git2::Error> {
         let mut moved = Moved::default();
         let head = self.facts.head(&self.repository)?;
-        // Both together: the comparison with HEAD needs the form of the index that is not kept.
-        if self.index_stamp.moved() || self.staged_of != Compared::With(head.commit) {
+        if self.index_stamp.moved() {
             let before = std::mem::take(&mut self.index);
-            let raw = self.read_index()?;
+            self.read_index()?;
             // The tree's numbers are of the index of its last scan, which a refresh that broke off did not reach.
             self.index_before.get_or_insert(before);
-            self.staged = self.compare_staged(head.commit, &raw)?;
+        }
+        if self.staged_of != Compared::With(head.commit) {
+            self.staged = self.compare_staged(head.commit)?;
             self.staged_of = Compared::With(head.commit);
         }
         self.head = Some(head);
@@ -141,17 +142,15 @@ impl Native {
         Ok(moved)
     }
 
-    /// The libgit2 form comes with it; it cannot go to another thread, so it is not kept.
-    fn read_index(&mut self) -> Result<git2::Index, git2::Error> {
-        self.index_stamp.take();
-        let (index, raw) = match &self.index_stamp.stat {
-            Some(stat) => Index::read(&self.index_stamp.path, stat)?,
-            None => (Index::default(), git2::Index::new()?),
-        };
-        self.attributes = index.iter().any(|(_, entry)| entry.name() == b".gitattributes");
-        self.index = index;
+    fn read_index(&mut self) -> Result<(), git2::Error> {
         self.staged_of = Compared::Never;
-        Ok(raw)
+        self.index_stamp.take();
+        self.index = match &self.index_stamp.stat {
+            Some(stat) => Index::read(&self.index_stamp.path, stat)?,
+            None => Index::default(),
+        };
+        self.attributes = self.index.iter().any(|(_, entry)| entry.name() == b".gitattributes");
+        Ok(())
     }
 
     fn read_settings(&mut self) -> Result<Settings, git2::Error> {
@@ -184,16 +183,24 @@ impl Native {
             || look(&self.work.join(".gitattributes")).is_some()
     }
 
-    fn compare_staged(&self, head: Option<Oid>, raw: &git2::Index) -> Result<Vec<GitChange>, git2::Error> {
+    fn compare_staged(&self, head: Option<Oid>) -> Result<Vec<GitChange>, git2::Error> {
         // A handle of its own: libgit2 keeps every tree that it read as long as the handle lives.
         let repository = Repository::open(&self.work)?;
         let tree = match head {
             Some(head) => Some(repository.find_commit(head)?.tree()?),
             None => None,
         };
+        let noted = self.index.tree.as_ref().map(<[u8; 20]>::as_slice);
+        if noted.is_some() && noted == tree.as_ref().map(|tree| tree.id()).as_ref().map(Oid::as_bytes) {
+            return Ok(Vec::new());
+        }
+        let raw = match &self.index_stamp.stat {
+            Some(_) => git2::Index::open(&self.index_stamp.path)?,
+            None => git2::Index::new()?,
+        };
         let mut options = DiffOptions::new();
         options.include_typechange(true);
-        let mut diff = repository.diff_tree_to_index(tree.as_ref(), Some(raw), Some(&mut options))?;
+        let mut diff = repository.diff_tree_to_index(tree.as_ref(), Some(&raw), Some(&mut options))?;
         let has = |wanted: Delta| diff.deltas().any(|delta| delta.status() == wanted);
         if has(Delta::Added) && has(Delta::Deleted) {
             let mut find = DiffFindOptions::new();

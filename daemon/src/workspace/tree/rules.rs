@@ -51,16 +51,21 @@ impl Rules {
 
     /// Whether the entry at `path` (relative to the tree's base, below the folder of these rules) is ignored.
     pub fn ignores(&self, path: &[u8], is_dir: bool) -> bool {
+        self.decide(path, is_dir).unwrap_or(false)
+    }
+
+    /// The same, and none when no rule says anything about it.
+    pub fn decide(&self, path: &[u8], is_dir: bool) -> Option<bool> {
         let mut rules = self;
         while let Some(link) = &rules.0 {
             let relative = path.get(link.base..).unwrap_or_default();
             match link.matcher.matched(Path::new(OsStr::from_bytes(relative)), is_dir) {
-                Match::Ignore(_) => return true,
-                Match::Whitelist(_) => return false,
+                Match::Ignore(_) => return Some(true),
+                Match::Whitelist(_) => return Some(false),
                 Match::None => rules = &link.above,
             }
         }
-        false
+        None
     }
 }
 
