@@ -106,7 +106,7 @@ pub struct RespondParams {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RespondResult {
-    /// Whether this answer counts; `false`: another came first, or the question is void.
+    /// Whether this answer counts; `false`: another came first. A question that is void is an error (`conflict`).
     pub accepted: bool,
 }
 

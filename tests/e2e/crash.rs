@@ -139,7 +139,7 @@ async fn while_a_question_waits(api: Api) {
         ["a1 void", "c1 cancelled", "notice crash", "meta interrupted", "turn 1 ends: crashed"]
     );
     let answer = json!({"session": session, "ask": ask["id"], "choice": "allowOnce"});
-    assert_eq!(client.ok("permission/respond", answer).await, json!({"accepted": false}));
+    assert_eq!(client.err("permission/respond", answer).await["data"]["kind"], "conflict");
     assert_eq!(client.ok("session/get", json!({"session": session})).await["openAsks"], json!([]));
     assert_eq!(client.turn(&session, "go on").await["stopReason"], "endTurn");
     assert_eq!(workspace.read("made"), None);

@@ -71,8 +71,6 @@ async fn a_full_disk_ends_the_turn_and_not_the_daemon() {
     let error = client.err("turn/start", json!({"session": session, "text": "two"})).await;
     assert_eq!((&error["code"], &error["data"]["kind"]), (&json!(-32024), &json!("store")));
     assert!(error["data"]["hint"].is_string(), "it names the fix: {error}");
-    let closed = |events: &[Value]| events.iter().any(|event| event["type"] == "closed");
-    client.wait_events("the end of the subscription", closed).await;
     let reader = daemon.client().await;
     assert_eq!(reader.ok("session/list", json!({})).await["sessions"].as_array().map(Vec::len), Some(1));
     let page = reader.ok("transcript/read", json!({"session": session})).await;
@@ -83,6 +81,8 @@ async fn a_full_disk_ends_the_turn_and_not_the_daemon() {
     reader.attach(&session, 0).await;
     assert_eq!(reader.turn(&session, "three").await["stopReason"], "endTurn");
     let after = told(&reader.events(), 0);
+    client.completed(&session, 2).await;
+    assert_eq!(told(&client.events(), 0), after, "whoever was attached stays attached");
     assert_eq!(after[..before.len()], before);
     assert!(!after.contains(&"user \"two\"".to_owned()), "{after:#?}");
     assert_eq!(workspace.read("made").as_deref(), Some(""));

@@ -92,6 +92,7 @@ async fn an_interrupt_while_the_model_writes(api: Api) {
             "user \"explain\"",
             "step 1",
             "cut \"A long \"",
+            "step 1 answered",
             "notice interrupted",
             "meta interrupted",
             "turn 1 ends: cancelled",
@@ -156,7 +157,7 @@ async fn an_interrupt_while_a_question_waits(api: Api) {
         ["a1 void", "c1 cancelled", "notice interrupted", "meta interrupted", "turn 1 ends: cancelled"]
     );
     let answer = json!({"session": session, "ask": ask["id"], "choice": "allowOnce"});
-    assert_eq!(client.ok("permission/respond", answer).await, json!({"accepted": false}));
+    assert_eq!(client.err("permission/respond", answer).await["data"]["kind"], "conflict");
     assert_eq!(client.turn(&session, "leave it").await["stopReason"], "endTurn");
     assert_eq!(workspace.read("made"), None);
     end(daemon, server).await;

@@ -297,9 +297,14 @@ impl Watch<'_> {
 
     async fn respond(&self, ask: &str, choice: Choice, advice: Option<String>) -> Result<(), CommandError> {
         let key = uuid::Uuid::now_v7().to_string();
-        PermissionApiClient::respond(self.client, self.session.clone(), ask.to_owned(), choice, advice, Some(key))
-            .await?;
-        Ok(())
+        let answered =
+            PermissionApiClient::respond(self.client, self.session.clone(), ask.to_owned(), choice, advice, Some(key))
+                .await;
+        match answered {
+            // It became void meanwhile, which its own event tells.
+            Err(error) if connect::refusal_kind(&error) == Some(ErrorKind::Conflict) => Ok(()),
+            answered => Ok(answered.map(|_| ())?),
+        }
     }
 
     /// Another client was faster, or the question is void.
