@@ -1,4 +1,18 @@
 //! End to end: the real binary, a scripted model server over real HTTP, clients over the real socket. One file per
 //! behaviour; each is a module here, which a tidy test checks.
 
+mod ask;
+mod bad_input;
+mod bridges;
+mod crash;
 mod daemon_life;
+mod disk_full;
+mod git;
+mod interrupt;
+mod models;
+mod secrets;
+mod sessions;
+mod side_by_side;
+mod slow_client;
+mod turn;
+mod wire;

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::process::Child;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
@@ -31,7 +31,7 @@ impl Framing {
         }
     }
 
-    async fn read(self, from: &mut BufReader<OwnedReadHalf>) -> Option<Vec<u8>> {
+    async fn read(self, from: &mut (impl AsyncBufRead + Unpin)) -> Option<Vec<u8>> {
         let mut line = Vec::new();
         from.read_until(b'\n', &mut line).await.ok().filter(|count| *count > 0)?;
         if self == Self::Lines {
@@ -62,6 +62,8 @@ struct Inbox {
 struct State {
     waiting: HashMap<u64, oneshot::Sender<Value>>,
     others: Vec<Value>,
+    /// The session events among them.
+    events: Vec<Value>,
     closed: bool,
 }
 
@@ -74,7 +76,7 @@ impl Inbox {
 /// A connection. It ends when it is dropped.
 pub struct Client {
     framing: Framing,
-    to: tokio::sync::Mutex<OwnedWriteHalf>,
+    to: tokio::sync::Mutex<Box<dyn AsyncWrite + Send + Unpin>>,
     next: AtomicU64,
     inbox: Arc<Inbox>,
     reading: JoinHandle<()>,
@@ -89,9 +91,42 @@ impl Client {
     /// Speaks over a connection that has been greeted, or needs no greeting.
     pub fn over(stream: UnixStream, framing: Framing) -> Self {
         let (from, to) = stream.into_split();
+        Self::between(from, to, framing)
+    }
+
+    /// Speaks over the pipes of a bridge, as the editor that started it.
+    pub fn editor_of(bridge: &mut Child, framing: Framing) -> Self {
+        let (to, from) = (bridge.stdin.take().expect("a pipe"), bridge.stdout.take().expect("a pipe"));
+        Self::between(from, to, framing)
+    }
+
+    /// Speaks over any two ends.
+    pub fn between(
+        from: impl AsyncRead + Send + Unpin + 'static,
+        to: impl AsyncWrite + Send + Unpin + 'static,
+        framing: Framing,
+    ) -> Self {
         let inbox = Arc::new(Inbox { state: Mutex::default(), changed: watch::Sender::new(0) });
         let reading = tokio::spawn(read(from, framing, Arc::clone(&inbox)));
-        Self { framing, to: tokio::sync::Mutex::new(to), next: AtomicU64::new(1), inbox, reading }
+        Self { framing, to: tokio::sync::Mutex::new(Box::new(to)), next: AtomicU64::new(1), inbox, reading }
+    }
+
+    /// Says who it is, as the first call of a connection.
+    pub async fn initialize(&self) -> Value {
+        self.ok("initialize", json!({"clientInfo": {"name": "test"}, "protocolVersion": "1.0"})).await
+    }
+
+    /// How many calls it has made.
+    pub fn calls(&self) -> usize {
+        usize::try_from(self.next.load(Ordering::Relaxed)).expect("few calls") - 1
+    }
+
+    /// Says nothing more; what is still answered comes.
+    pub async fn shut_down(&self) {
+        let mut to = self.to.lock().await;
+        to.shutdown().await.expect("a connection that can be shut down");
+        // A pipe ends when nobody holds it.
+        *to = Box::new(tokio::io::sink());
     }
 
     /// Calls a method: its result, or its error object.
@@ -138,27 +173,35 @@ impl Client {
 
     /// The session events among it, in order: the `result` of each notification.
     pub fn events(&self) -> Vec<Value> {
-        events(&self.others())
+        self.inbox.lock().events.clone()
     }
 
     /// Waits until the events are as `reached` says. `what` names that for the failure's message.
     pub async fn wait_events(&self, what: &str, reached: impl Fn(&[Value]) -> bool) -> Vec<Value> {
-        events(&self.wait_others(what, |others| reached(&events(others))).await)
+        self.wait(what, |state| &state.events, reached).await
     }
 
     /// Waits until what came is as `reached` says.
     pub async fn wait_others(&self, what: &str, reached: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+        self.wait(what, |state| &state.others, reached).await
+    }
+
+    async fn wait(
+        &self,
+        what: &str,
+        of: impl Fn(&State) -> &Vec<Value>,
+        reached: impl Fn(&[Value]) -> bool,
+    ) -> Vec<Value> {
         let mut changes = self.inbox.changed.subscribe();
         let waiting = async {
             loop {
-                let (others, closed) = {
+                {
                     let state = self.inbox.lock();
-                    (state.others.clone(), state.closed)
-                };
-                if reached(&others) {
-                    return others;
+                    if reached(of(&state)) {
+                        return of(&state).clone();
+                    }
+                    assert!(!state.closed, "the connection ended before {what}; got {:#?}", state.others);
                 }
-                assert!(!closed, "the connection ended before {what}; got {others:#?}");
                 changes.changed().await.expect("the sender lives as long as the client");
             }
         };
@@ -184,12 +227,7 @@ impl Drop for Client {
     }
 }
 
-fn events(others: &[Value]) -> Vec<Value> {
-    let notifications = others.iter().filter(|message| message["method"] == "session/event");
-    notifications.map(|message| message["params"]["result"].clone()).collect()
-}
-
-async fn read(from: OwnedReadHalf, framing: Framing, inbox: Arc<Inbox>) {
+async fn read(from: impl AsyncRead + Unpin, framing: Framing, inbox: Arc<Inbox>) {
     let mut from = BufReader::new(from);
     while let Some(message) = framing.read(&mut from).await {
         let message: Value = serde_json::from_slice(&message)
@@ -199,7 +237,12 @@ async fn read(from: OwnedReadHalf, framing: Framing, inbox: Arc<Inbox>) {
             let answered = message["id"].as_u64().filter(|_| message.get("method").is_none());
             match answered.and_then(|id| state.waiting.remove(&id)) {
                 Some(waiting) => drop(waiting.send(message)),
-                None => state.others.push(message),
+                None => {
+                    if message["method"] == "session/event" {
+                        state.events.push(message["params"]["result"].clone());
+                    }
+                    state.others.push(message);
+                }
             }
         }
         inbox.changed.send_modify(|count| *count += 1);

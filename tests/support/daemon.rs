@@ -42,6 +42,13 @@ impl TestDaemon {
         self.child.id().expect("the daemon runs")
     }
 
+    /// Bytes of memory that it holds now.
+    pub fn resident(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("the daemon runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a size");
+        line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
+    }
+
     /// A connection on which nothing has been said.
     pub async fn stream(&self) -> UnixStream {
         UnixStream::connect(&self.socket).await.expect("the daemon listens")
@@ -79,8 +86,7 @@ impl TestDaemon {
     /// The same with this framing.
     pub async fn client_with(&self, framing: Framing) -> Client {
         let client = Client::over(self.greeted("native").await, framing);
-        let params = json!({"clientInfo": {"name": "test"}, "protocolVersion": "1.0"});
-        client.ok("initialize", params).await;
+        client.initialize().await;
         client
     }
 

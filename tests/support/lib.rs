@@ -8,7 +8,9 @@ pub mod daemon;
 pub mod gone;
 pub mod machine;
 pub mod model_server;
+pub mod sent;
 pub mod session;
+pub mod told;
 pub mod workspace;
 
 use std::time::Duration;
@@ -21,6 +23,29 @@ pub const PATIENCE: Duration = Duration::from_mins(1);
 macro_rules! binary {
     () => {
         std::path::Path::new(env!("CARGO_BIN_EXE_plimsoll-tested"))
+    };
+}
+
+/// Each of these functions as two tests, over Chat Completions and over Anthropic Messages.
+#[macro_export]
+macro_rules! over_both_apis {
+    ($($name:ident)*) => {
+        mod openai_chat {
+            $(
+                #[tokio::test]
+                async fn $name() {
+                    super::$name(plimsoll_core::model::request::Api::OpenaiChat).await;
+                }
+            )*
+        }
+        mod anthropic {
+            $(
+                #[tokio::test]
+                async fn $name() {
+                    super::$name(plimsoll_core::model::request::Api::AnthropicMessages).await;
+                }
+            )*
+        }
     };
 }
 

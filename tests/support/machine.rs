@@ -46,13 +46,22 @@ impl Machine {
 
     /// Makes `server` the configured model `test/scripted`, with the given permission mode.
     pub fn model(self, server: &ModelServer, api: Api, mode: &str) -> Self {
+        self.provider(server, api, mode, "")
+    }
+
+    /// The same in mode `full`, with the key from this variable.
+    pub fn model_with_key(self, server: &ModelServer, api: Api, variable: &str) -> Self {
+        self.provider(server, api, "full", &format!("api_key_env = \"{variable}\"\n"))
+    }
+
+    fn provider(self, server: &ModelServer, api: Api, mode: &str, key: &str) -> Self {
         let word = match api {
             Api::OpenaiChat => "openai-chat",
             Api::AnthropicMessages => "anthropic-messages",
             Api::Offline => panic!("the offline model needs no server"),
         };
         self.configure(&format!(
-            "model = \"test/scripted\"\n\n[providers.test]\napi = \"{word}\"\nbase_url = \"{}\"\n\n\
+            "model = \"test/scripted\"\n\n[providers.test]\napi = \"{word}\"\nbase_url = \"{}\"\n{key}\n\
              [providers.test.models.scripted]\ncontext_window = 200000\nmax_output = 8192\n\n[permissions]\nmode = \"{mode}\"\n",
             server.base_url(api)
         ))
@@ -78,6 +87,11 @@ impl Machine {
         self.folder("PLIMSOLL_CONFIG_DIR")
     }
 
+    /// The folder of the socket.
+    pub fn runtime(&self) -> PathBuf {
+        self.folder("PLIMSOLL_RUNTIME_DIR")
+    }
+
     /// The environment of everything that is started here.
     pub fn environment(&self) -> &BTreeMap<String, String> {
         &self.env
@@ -87,6 +101,14 @@ impl Machine {
     pub fn command(&self, cwd: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.binary);
         command.args(arguments).current_dir(cwd).env_clear().envs(&self.env).kill_on_drop(true);
+        command
+    }
+
+    /// The same behind a line of shell, which gets the whole command as its arguments.
+    pub fn shell(&self, cwd: &Path, line: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", line, "sh"]).arg(&self.binary).args(arguments);
+        command.current_dir(cwd).env_clear().envs(&self.env).kill_on_drop(true);
         command
     }
 

@@ -41,12 +41,15 @@ impl Client {
 
     /// Waits for an open question and gives it.
     pub async fn asked(&self, session: &str) -> Value {
-        let is_open = |event: &Value| {
-            event["session"] == session
-                && event["type"] == "permissionAsked"
-                && event["ask"].get("resolution").is_none_or(Value::is_null)
+        let open = |events: &[Value]| -> Option<Value> {
+            let of = |kind: &str| -> Vec<Value> {
+                let of = events.iter().filter(|event| event["session"] == session && event["type"] == kind);
+                of.map(|event| event["ask"].clone()).collect()
+            };
+            let resolved = of("permissionResolved");
+            of("permissionAsked").into_iter().find(|ask| !resolved.iter().any(|known| known["id"] == ask["id"]))
         };
-        let events = self.wait_events("a question", |events| events.iter().any(is_open)).await;
-        events.into_iter().rev().find(is_open).expect("waited for it")["ask"].clone()
+        let events = self.wait_events("a question", |events| open(events).is_some()).await;
+        open(&events).expect("waited for it")
     }
 }

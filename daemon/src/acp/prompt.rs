@@ -1,6 +1,7 @@
 //! The content blocks of a prompt as one text.
 
 use agent_client_protocol_schema::v1::{ContentBlock, EmbeddedResourceResource, Error, TextResourceContents};
+use std::borrow::Cow;
 
 /// The prompt as text: text as it is, links as Markdown links, embedded text resources as fenced blocks under their
 /// address. Other kinds were not offered and are refused.
@@ -13,7 +14,7 @@ pub fn text(blocks: &[ContentBlock]) -> Result<String, Error> {
                 out.push('[');
                 out.push_str(&link.name);
                 out.push_str("](");
-                out.push_str(address(&link.uri));
+                out.push_str(&address(&link.uri));
                 out.push(')');
             }
             ContentBlock::Resource(resource) => match &resource.resource {
@@ -36,8 +37,24 @@ fn refused(what: &str) -> Error {
 }
 
 /// A local file's path, else the address as it is.
-fn address(uri: &str) -> &str {
-    uri.strip_prefix("file://").filter(|path| path.starts_with('/') && !path.contains('%')).unwrap_or(uri)
+fn address(uri: &str) -> Cow<'_, str> {
+    let path = uri.strip_prefix("file://").filter(|path| path.starts_with('/'));
+    path.and_then(decoded).unwrap_or(Cow::Borrowed(uri))
+}
+
+/// A path with its `%XX` as the bytes that they stand for; none when they are not text, or stand for control characters.
+fn decoded(path: &str) -> Option<Cow<'_, str>> {
+    if !path.contains('%') {
+        return Some(Cow::Borrowed(path));
+    }
+    let mut parts = path.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))?);
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    String::from_utf8(bytes).ok().filter(|path| !path.contains(char::is_control)).map(Cow::Owned)
 }
 
 fn push_resource(out: &mut String, resource: &TextResourceContents) {
@@ -45,7 +62,7 @@ fn push_resource(out: &mut String, resource: &TextResourceContents) {
     if !out.is_empty() && !out.ends_with('\n') {
         out.push('\n');
     }
-    out.push_str(address(&resource.uri));
+    out.push_str(&address(&resource.uri));
     out.push_str(":\n");
     out.push_str(&fence);
     out.push('\n');
@@ -86,9 +103,25 @@ mod tests {
                 {"type": "text", "text": "please"},
             ]),
             Ok(
-                "explain [main.rs](/w/main.rs) and [doc](https://example.org/a)\nfile:///w/a%20b.md:\n````\n```\nx\n```\n````\nplease",
+                "explain [main.rs](/w/main.rs) and [doc](https://example.org/a)\n/w/a b.md:\n````\n```\nx\n```\n````\nplease",
             ),
         );
+    }
+
+    #[test]
+    fn addresses_of_local_files_become_paths() {
+        for (uri, expected) in [
+            ("file:///w/a%20b%C3%BC.md", "/w/a b\u{fc}.md"),
+            ("file:///w/a%2", "file:///w/a%2"),
+            ("file:///w/%+1", "file:///w/%+1"),
+            ("file:///w/%\u{fc}", "file:///w/%\u{fc}"),
+            ("file:///w/%FF", "file:///w/%FF"),
+            ("file:///w/%0A", "file:///w/%0A"),
+            ("file://host/w", "file://host/w"),
+            ("https://example.org/%20", "https://example.org/%20"),
+        ] {
+            assert_eq!(address(uri), expected);
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::session::api::{self, ResolvedEvent, SessionInfo, Update};
 use agent_client_protocol_schema::v1::{
     CLIENT_METHOD_NAMES, CurrentModeUpdate, PermissionOption, PermissionOptionKind, RequestPermissionOutcome,
     RequestPermissionRequest, RequestPermissionResponse, SessionInfoUpdate, SessionUpdate, ToolCallStatus,
-    ToolCallUpdate, ToolCallUpdateFields,
+    ToolCallUpdate, ToolCallUpdateFields, UsageUpdate,
 };
 use plimsoll_core::event::{Ask, AskChoice, EventBody};
 use plimsoll_core::id::{AskId, Seq, SessionId};
@@ -202,7 +202,10 @@ impl Following {
                 self.followed.turns(|turns| turns.ended(*turn, ended));
             }
             EventBody::SessionChanged => self.changed().await?,
-            EventBody::TurnQueued { .. } | EventBody::StepStarted { .. } | EventBody::StepCompleted { .. } => {}
+            EventBody::StepStarted { tokens, window, .. } => {
+                self.tell([SessionUpdate::UsageUpdate(UsageUpdate::new(*tokens, *window))]).await?;
+            }
+            EventBody::TurnQueued { .. } | EventBody::StepCompleted { .. } => {}
         }
         Ok(())
     }
@@ -228,7 +231,8 @@ impl Following {
 
     /// Asks the client. Its answer is waited for beside everything else.
     async fn ask(&mut self, ask: &Ask) -> Result<(), Gone> {
-        let request = permission_request(&self.id, ask);
+        let title = self.translator.title(ask.call).unwrap_or(&ask.title);
+        let request = permission_request(&self.id, ask, title);
         let pending = self.facade.peer.request(CLIENT_METHOD_NAMES.session_request_permission, &request).await?;
         self.asks.insert(ask.id, pending.id());
         let (facade, id, ask) = (Arc::clone(&self.facade), self.id.clone(), ask.clone());
@@ -275,7 +279,8 @@ fn option_id(choice: AskChoice) -> &'static str {
     }
 }
 
-fn permission_request(session: &SessionId, ask: &Ask) -> RequestPermissionRequest {
+/// Clients merge the call of a question into the call that was announced, so `title` is that one's.
+fn permission_request(session: &SessionId, ask: &Ask, title: &str) -> RequestPermissionRequest {
     let options = ask.options.iter().map(|option| {
         let kind = match option.kind {
             AskChoice::AllowOnce => PermissionOptionKind::AllowOnce,
@@ -285,7 +290,7 @@ fn permission_request(session: &SessionId, ask: &Ask) -> RequestPermissionReques
         PermissionOption::new(option_id(option.kind), option.label.clone(), kind)
     });
     let fields = ToolCallUpdateFields::new()
-        .title(ask.title.clone())
+        .title(title.to_owned())
         .kind(tool_call::kind(&ask.tool))
         .status(ToolCallStatus::Pending)
         .content(vec![ask.reason.clone().into()]);

@@ -32,11 +32,11 @@ fn ask() -> Ask {
 fn a_question_is_asked_with_all_its_options() {
     let option = |id: &str, name: &str, kind: &str| json!({"optionId": id, "name": name, "kind": kind});
     assert_eq!(
-        serde_json::to_value(permission_request(&"s1".parse().unwrap(), &ask())).unwrap(),
+        serde_json::to_value(permission_request(&"s1".parse().unwrap(), &ask(), "`make`")).unwrap(),
         json!({
             "sessionId": "s1",
             "toolCall": {
-                "toolCallId": "c4", "title": "run make", "kind": "execute", "status": "pending",
+                "toolCallId": "c4", "title": "`make`", "kind": "execute", "status": "pending",
                 "content": [{"type": "content", "content": {"type": "text", "text": "commands are asked for"}}],
             },
             "options": [

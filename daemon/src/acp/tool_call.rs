@@ -97,6 +97,8 @@ fn locations(tool: &str, args: &Value, root: Option<&Path>) -> Vec<ToolCallLocat
 fn absolute(path: &str, root: Option<&Path>) -> Option<PathBuf> {
     let path = crate::rpc::path_from_wire(path);
     let path = if path.is_absolute() { path } else { root?.join(path) };
+    // Without the `.` of "this folder", which editors would show.
+    let path: PathBuf = path.components().collect();
     path.to_str().is_some().then_some(path)
 }
 
@@ -121,6 +123,14 @@ mod tests {
                 "toolCallId": "c7", "title": "Read src/a.rs", "name": "read_file", "kind": "read",
                 "locations": [{"path": "/w/src/a.rs", "line": 9}],
                 "rawInput": {"target_file": "src/a.rs", "offset": 9},
+            }),
+        );
+        check(
+            "list_dir",
+            r#"{"target_directory":"."}"#,
+            json!({
+                "toolCallId": "c7", "title": "List .", "name": "list_dir", "kind": "read",
+                "locations": [{"path": "/w"}], "rawInput": {"target_directory": "."},
             }),
         );
         check(

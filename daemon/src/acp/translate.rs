@@ -24,8 +24,8 @@ pub struct Translator {
     step: (TurnNo, StepNo),
     text: Stream,
     thought: Stream,
-    /// Announced calls without an end, with the output shown so far.
-    open: BTreeMap<CallId, Output>,
+    /// Announced calls without an end.
+    open: BTreeMap<CallId, Open>,
 }
 
 /// Blocks of one kind in a step. The first block of a kind becomes the first item of that kind, and so on.
@@ -48,6 +48,13 @@ struct Block {
     tries: u32,
     /// The next delta may repeat what was sent, because the session was followed anew.
     repeats: bool,
+}
+
+/// A call without an end: the title under which it was announced, and what of its output was shown.
+#[derive(Debug)]
+struct Open {
+    title: String,
+    output: Output,
 }
 
 #[derive(Debug, Default)]
@@ -87,8 +94,10 @@ impl Translator {
                 Some(SessionUpdate::AgentThoughtChunk(chunk(rest, self.message("r", &id))))
             }
             ItemBody::ToolCall(call) => {
-                self.open.insert(call.call, Output::default());
-                Some(SessionUpdate::ToolCall(tool_call::announce(call, self.root.as_deref())))
+                let announced = tool_call::announce(call, self.root.as_deref());
+                let open = Open { title: announced.title.clone(), output: Output::default() };
+                self.open.insert(call.call, open);
+                Some(SessionUpdate::ToolCall(announced))
             }
             ItemBody::ToolResult(result) => {
                 self.open.remove(&result.call);
@@ -112,11 +121,15 @@ impl Translator {
                 Some(SessionUpdate::AgentThoughtChunk(chunk(rest, self.message("r", &id))))
             }
             Delta::Output { call, text } => {
-                let output = self.open.get_mut(call)?;
-                let shown = output.push(offset, text)?;
+                let shown = self.open.get_mut(call)?.output.push(offset, text)?;
                 Some(SessionUpdate::ToolCallUpdate(tool_call::progress(&call.to_string(), shown)))
             }
         }
+    }
+
+    /// The title under which a call without an end was announced.
+    pub fn title(&self, call: CallId) -> Option<&str> {
+        self.open.get(&call).map(|open| open.title.as_str())
     }
 
     /// A call began to run.

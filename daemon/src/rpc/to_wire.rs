@@ -137,6 +137,7 @@ fn body(body: &ItemBody, projection: Option<&str>) -> transcript::ItemBody {
                 NoticeCause::Retry => "retry",
                 NoticeCause::Interrupted => "interrupted",
                 NoticeCause::Crash => "crash",
+                NoticeCause::StoreError => "storeError",
                 NoticeCause::Limit => "limit",
                 NoticeCause::ModelChanged => "modelChanged",
                 NoticeCause::Info => "info",

@@ -161,5 +161,11 @@ pub(super) fn store_error(error: &StoreError) -> ApiError {
         | StoreError::Codec { .. }
         | StoreError::Gap { .. } => ApiErrorKind::Store,
     };
-    ApiError::new(kind, error.to_string())
+    let told = ApiError::new(kind, error.to_string());
+    match error {
+        StoreError::Full { .. } | StoreError::Io { .. } | StoreError::Sqlite { .. } => {
+            told.hint("see that the disk of the data folder has room and is writable, then try again")
+        }
+        _ => told,
+    }
 }

@@ -10,7 +10,7 @@ use super::editors::Editors;
 use super::hub::Hub;
 use super::live::{self, Handle, Live, Sessions};
 use super::load::{self, store_error};
-use super::setup::{Project, Shared, canonical};
+use super::setup::{Project, Shared, canonical, key_missing};
 use super::subscription::Subscription;
 use crate::config::{Folders, Overrides};
 use crate::process::background::Background;
@@ -20,7 +20,7 @@ use crate::store::{ListFilter, ProjectStore, SessionRecord, Stores};
 use crate::tool::Tool;
 use crate::tool::registry::Registry;
 use crate::tool::run_terminal_cmd::RunTerminalCmd;
-use crate::workspace::{Workspace, root_of};
+use crate::workspace::{Waits, Workspace, root_of};
 use plimsoll_core::id::{ProjectKey, Seq, SessionId};
 use plimsoll_core::path;
 use plimsoll_core::permission::policy::Mode;
@@ -52,6 +52,8 @@ struct Inner {
     /// Each is opened once, by the first who needs it; the others wait for that.
     projects: Mutex<HashMap<ProjectKey, Arc<OnceCell<Arc<Project>>>>>,
     sessions: Arc<Sessions>,
+    /// Set once what a dead daemon left is settled.
+    recovered: OnceCell<()>,
 }
 
 impl Service {
@@ -78,14 +80,24 @@ impl Service {
             editors: Editors::default(),
             running_turns: Arc::new(AtomicUsize::new(0)),
         };
-        let inner =
-            Inner { stores, shared: Arc::new(shared), projects: Mutex::new(HashMap::new()), sessions: Sessions::new() };
+        let inner = Inner {
+            stores,
+            shared: Arc::new(shared),
+            projects: Mutex::new(HashMap::new()),
+            sessions: Sessions::new(),
+            recovered: OnceCell::new(),
+        };
         Self { inner: Arc::new(inner) }
     }
 
     /// Settles what a dead daemon left running, in all projects. Its processes are ended and the sessions' lists tell the
-    /// truth, also when nobody opens them.
+    /// truth, also when nobody opens them. Done once; whoever asks for a session before that waits for it, as its row may
+    /// stand in its project's store only.
     pub async fn recover(&self) {
+        self.inner.recovered.get_or_init(|| self.recover_projects()).await;
+    }
+
+    async fn recover_projects(&self) {
         let projects = match self.inner.stores.unsettled_projects().await {
             Ok(projects) => projects,
             Err(error) => {
@@ -156,7 +168,7 @@ impl Service {
         let revision = store.revision().await.map_err(|error| store_error(&error))?;
         Ok(Arc::new(Project {
             key: key.clone(),
-            workspace: Workspace::open(record.roots.clone(), revision),
+            workspace: Workspace::open(record.roots.clone(), revision, Waits::default()),
             roots: record.roots,
             folder: canonical(store.folder()),
             shared: Arc::clone(&self.inner.shared),
@@ -181,7 +193,7 @@ impl Service {
         let daemon_env = |name: &str| self.inner.shared.daemon_env.get(name).cloned();
         provider::resolve_key(&endpoint, &client.env, daemon_env, key_command::standard_output)
             .await
-            .map_err(|error| ApiError::new(ApiErrorKind::AuthRequired, error.message))?;
+            .map_err(|error| key_missing(error.message))?;
         let id = new_session_id()?;
         let record = SessionRecord {
             id: id.clone(),
@@ -201,6 +213,7 @@ impl Service {
     }
 
     async fn store_of(&self, id: &SessionId) -> Result<(ProjectKey, ProjectStore), ApiError> {
+        self.recover().await;
         let key = self
             .inner
             .stores
@@ -214,6 +227,7 @@ impl Service {
 
     /// Lists sessions, newest first.
     pub async fn list_sessions(&self, filter: SessionFilter) -> Result<SessionPage, ApiError> {
+        self.recover().await;
         let limit = filter.limit.clamp(1, PAGE_MAX);
         let filter = ListFilter { project: filter.project, cursor: filter.cursor, limit };
         let page = self.inner.stores.list_sessions(filter).await.map_err(|error| store_error(&error))?;
@@ -252,6 +266,7 @@ impl Service {
 
     /// Deletes a session with everything it stored; a running turn is interrupted first. Unknown ids are no error.
     pub async fn delete_session(&self, id: &SessionId) -> Result<(), ApiError> {
+        self.recover().await;
         let Some(key) = self.inner.stores.session_project(id).await.map_err(|error| store_error(&error))? else {
             return Ok(());
         };
@@ -264,7 +279,7 @@ impl Service {
         }
         let store = self.store(&key).await?;
         self.inner.shared.background.end_session(&canonical(&store.session_folder(id))).await;
-        store.delete_session(id).await.map_err(|error| store_error(&error))
+        self.inner.stores.delete_session(&key, id).await.map_err(|error| store_error(&error))
     }
 
     /// Reads items.
@@ -299,6 +314,8 @@ impl Service {
 
     /// The running actor of a session, started when there is none.
     async fn live(&self, id: &SessionId) -> Result<Handle, ApiError> {
+        // Before the lock, which the settling of what a dead daemon left takes too.
+        let (key, store) = self.store_of(id).await?;
         let sessions = &self.inner.sessions;
         // Before the lock, which is held while a session closes, and again behind it.
         self.check_open()?;
@@ -318,7 +335,6 @@ impl Service {
                 cut = Cut::Fault;
             }
         }
-        let (key, store) = self.store_of(id).await?;
         let project = self.project(&key).await?;
         let settled = load::recover_session(&store, id, now(), &Hub::new(Seq(0)), &cut).await;
         let row = store.session(id).await.map_err(|error| store_error(&error))?;

@@ -80,10 +80,7 @@ impl Project {
         let daemon_env = |name: &str| self.shared.daemon_env.get(name).cloned();
         let key = provider::resolve_key(&endpoint, &client.env, daemon_env, key_command::standard_output)
             .await
-            .map_err(|error| {
-                ApiError::new(ApiErrorKind::AuthRequired, error.message)
-                    .hint("set the variable where your editor or shell starts, then send the prompt again")
-            })?;
+            .map_err(|error| key_missing(error.message))?;
         let session_dir = self.folder.join(session.as_str());
         Ok(TurnSetup {
             profile,
@@ -142,6 +139,12 @@ impl TurnSetup {
 /// The canonical form of a path, itself where it does not exist.
 pub(super) fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// The key that the model needs is not there.
+pub(super) fn key_missing(message: String) -> ApiError {
+    ApiError::new(ApiErrorKind::AuthRequired, message)
+        .hint("set the variable where your editor or shell starts, start that again, then try again")
 }
 
 fn config_error(error: &crate::config::ConfigError) -> ApiError {

@@ -87,6 +87,13 @@ impl Index {
         changes.into_iter().map(|(id, (_, change))| (id, change)).collect()
     }
 
+    /// The changes that are not written yet, in the order in which they came.
+    pub(super) fn pending(&self) -> Vec<(SessionId, Change)> {
+        let mut changes: Vec<_> = self.lock().changes.iter().map(|(id, change)| (id.clone(), change.clone())).collect();
+        changes.sort_by_key(|(_, (count, _))| *count);
+        changes.into_iter().map(|(id, (_, change))| (id, change)).collect()
+    }
+
     /// Takes changes back that could not be written, unless newer ones have come.
     pub(super) fn put_back(&self, changes: Vec<(SessionId, Change)>) {
         let mut pending = self.lock();
@@ -317,6 +324,33 @@ impl UserSql<'_> {
             sessions.push(IndexedSession { project: row.project, roots, session: row.session });
         }
         Ok(ListPage { sessions, next })
+    }
+}
+
+impl UserSql<'_> {
+    /// A page with changes that are not in the file: they are the newest, so they stand on the first page.
+    pub(super) fn with_unwritten(
+        &self,
+        mut page: ListPage,
+        filter: &ListFilter,
+        changes: Vec<(SessionId, Change)>,
+    ) -> Result<ListPage, StoreError> {
+        page.sessions.retain(|found| !changes.iter().any(|(id, _)| *id == found.session.id));
+        if filter.cursor.is_some() {
+            return Ok(page);
+        }
+        let mut sessions = Vec::new();
+        for (_, change) in changes.into_iter().rev() {
+            let Change::Put(row) = change else { continue };
+            if filter.project.as_ref().is_none_or(|wanted| *wanted == row.project) {
+                let roots = self.project_by("key", row.project.as_str())?.map(|project| project.roots);
+                let session = IndexRow::shown(row.session);
+                sessions.push(IndexedSession { project: row.project, roots: roots.unwrap_or_default(), session });
+            }
+        }
+        sessions.append(&mut page.sessions);
+        sessions.truncate(filter.limit.clamp(1, MOST_PER_PAGE));
+        Ok(ListPage { sessions, next: page.next })
     }
 }
 

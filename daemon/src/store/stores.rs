@@ -40,6 +40,8 @@ struct Inner {
     opening: Semaphore,
     /// Projects that were not closed well when this daemon started.
     unclean: Vec<ProjectKey>,
+    /// Those of them whose part of the index may still lack what was written last.
+    unindexed: Mutex<BTreeSet<ProjectKey>>,
 }
 
 #[derive(Default)]
@@ -147,6 +149,7 @@ impl Stores {
         if let (Err(error), _) | (_, Err(error)) = (noted, repaired) {
             tracing::warn!(project = %key, %error, "the session index could not be repaired");
         }
+        self.unindexed().remove(key);
         let mut open = self.lock();
         open.uses += 1;
         let uses = open.uses;
@@ -163,16 +166,50 @@ impl Stores {
         if let Some(project) = self.read(move |sql| sql.session_project(&wanted)).await? {
             return Ok(Some(project));
         }
-        // Its row may be on its way to the file.
+        // Its row may be on its way to the file, or have been when the daemon before died.
         self.flush().await;
+        self.index_all().await;
         let id = id.clone();
         self.read(move |sql| sql.session_project(&id)).await
+    }
+
+    /// Deletes a session of a project with everything that it stored, its place in the index included. An unknown id is
+    /// no error.
+    pub async fn delete_session(&self, project: &ProjectKey, id: &SessionId) -> Result<(), StoreError> {
+        self.open_project(project).await?.delete_session(id).await?;
+        self.flush().await;
+        // What was overwritten still stands in the write-ahead log.
+        self.inner.writer.checkpoint().await;
+        Ok(())
     }
 
     /// Sessions from the index, the one that changed last first.
     pub async fn list_sessions(&self, filter: ListFilter) -> Result<ListPage, StoreError> {
         self.flush().await;
-        self.read(move |sql| sql.list(&filter)).await
+        self.index_all().await;
+        // What a full disk keeps from being written is there all the same.
+        let unwritten = self.inner.index.pending();
+        self.read(move |sql| {
+            let page = sql.list(&filter)?;
+            if unwritten.is_empty() { Ok(page) } else { sql.with_unwritten(page, &filter, unwritten) }
+        })
+        .await
+    }
+
+    /// Makes the index know what stands in projects that were not closed well: opening one does that. One that cannot be
+    /// opened is not tried again here; whoever opens it is told why.
+    async fn index_all(&self) {
+        let unindexed: Vec<ProjectKey> = self.unindexed().iter().cloned().collect();
+        for project in unindexed {
+            if let Err(error) = self.open_project(&project).await {
+                self.unindexed().remove(&project);
+                tracing::warn!(%project, %error, "a project that was not closed well could not be taken into the index");
+            }
+        }
+    }
+
+    fn unindexed(&self) -> MutexGuard<'_, BTreeSet<ProjectKey>> {
+        self.inner.unindexed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Projects that may have turns which the last daemon's death has cut: those not closed well, and those that the
@@ -263,7 +300,7 @@ fn open_user(data: &Path) -> Result<OpenedUser, StoreError> {
         let database = database_path(&project_folder(data, key));
         database.exists() && !database::is_clean(&database)
     });
-    let unclean = unclean.cloned().collect();
+    let unclean: Vec<ProjectKey> = unclean.cloned().collect();
     let mut found = Vec::new();
     if opened.fresh || opened.health != Health::Good {
         for key in &keys {
@@ -289,6 +326,7 @@ fn open_user(data: &Path) -> Result<OpenedUser, StoreError> {
         index,
         open: Mutex::default(),
         opening: Semaphore::new(1),
+        unindexed: Mutex::new(unclean.iter().cloned().collect()),
         unclean,
     };
     Ok(OpenedUser { inner, found })

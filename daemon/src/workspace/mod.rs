@@ -30,14 +30,22 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 use tokio_util::task::TaskTracker;
 
-/// A turn waits this long for the state of now; then it takes the last known one, with its age.
-pub const TURN_WAIT: Duration = Duration::from_millis(50);
+/// How long a turn waits for its surroundings.
+#[derive(Debug, Clone, Copy)]
+pub struct Waits {
+    /// For the state of now; then it takes the last known one, with its age.
+    pub state: Duration,
+    /// For the first state of all.
+    pub first: Duration,
+    /// For the instruction files: a file system that hangs must not hang the turn with it.
+    pub instructions: Duration,
+}
 
-/// The first turn waits this long for the first state.
-pub const FIRST_WAIT: Duration = Duration::from_secs(1);
-
-/// A turn waits this long for its instruction files: a file system that hangs must not hang the turn with it.
-const FILES_WAIT: Duration = Duration::from_secs(1);
+impl Default for Waits {
+    fn default() -> Self {
+        Self { state: Duration::from_millis(50), first: Duration::from_secs(1), instructions: Duration::from_secs(1) }
+    }
+}
 
 /// Why there is no environment.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -72,6 +80,7 @@ struct Inner {
     refreshers: Vec<Refresher>,
     revisions: Arc<Mutex<Revisions>>,
     instructions: Mutex<Vec<InstructionSource>>,
+    waits: Waits,
     tasks: TaskTracker,
 }
 
@@ -83,7 +92,7 @@ pub fn root_of(dir: &Path) -> PathBuf {
 impl Workspace {
     /// Opens canonical roots and begins to read them in the background. `last` is the last revision that was stored; the
     /// one of now is a step later. Must be called inside the runtime. A missing root is no error here.
-    pub fn open(roots: Vec<PathBuf>, last: Revision) -> Self {
+    pub fn open(roots: Vec<PathBuf>, last: Revision, waits: Waits) -> Self {
         let revisions = Arc::new(Mutex::new(Revisions::after(last)));
         let tasks = TaskTracker::new();
         let refreshers = (0_u16..)
@@ -92,7 +101,8 @@ impl Workspace {
                 Refresher::new(Root::new(number, path.clone()), Arc::clone(&revisions), tasks.clone())
             })
             .collect();
-        let workspace = Self(Arc::new(Inner { roots, refreshers, revisions, instructions: Mutex::default(), tasks }));
+        let workspace =
+            Self(Arc::new(Inner { roots, refreshers, revisions, instructions: Mutex::default(), waits, tasks }));
         workspace.refresh();
         workspace
     }
@@ -112,8 +122,8 @@ impl Workspace {
         lock(&self.0.revisions).now()
     }
 
-    /// Everything that a turn's first request says about its surroundings. Takes at most [`TURN_WAIT`] for the files (the
-    /// first time [`FIRST_WAIT`]); what is older then has its age.
+    /// Everything that a turn's first request says about its surroundings. Takes at most [`Waits::state`] for the files
+    /// (the first time [`Waits::first`]); what is older then has its age.
     pub async fn collect(&self, facts: &ClientFacts, editor: EditorState) -> Result<Environment, WorkspaceError> {
         let tickets = self.request();
         let instructions = self.read_instructions(facts.config_dir.clone()).await?;
@@ -137,7 +147,7 @@ impl Workspace {
         })
     }
 
-    /// Looks for changes of content, at most [`TURN_WAIT`] long: at a turn's start and around each command.
+    /// Looks for changes of content, at most [`Waits::state`] long: at a turn's start and around each command.
     pub async fn observe(&self, since: Revision) -> Observed {
         let tickets = self.request();
         self.wait(&tickets).await;
@@ -157,7 +167,8 @@ impl Workspace {
 
     async fn wait(&self, tickets: &[Ticket]) {
         let first = self.0.refreshers.iter().any(|refresher| !refresher.has_any());
-        let deadline = Instant::now() + if first { FIRST_WAIT } else { TURN_WAIT };
+        let Waits { state, first: first_state, .. } = self.0.waits;
+        let deadline = Instant::now() + if first { first_state } else { state };
         for (refresher, ticket) in self.0.refreshers.iter().zip(tickets) {
             refresher.wait(*ticket, deadline).await;
         }
@@ -172,7 +183,7 @@ impl Workspace {
             }
             Ok(instructions::read(&config_dir, &roots))
         });
-        if let Ok(Ok(read)) = timeout(FILES_WAIT, read).await {
+        if let Ok(Ok(read)) = timeout(self.0.waits.instructions, read).await {
             let read = read?;
             lock(&self.0.instructions).clone_from(&read);
             return Ok(read);

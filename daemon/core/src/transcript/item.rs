@@ -141,6 +141,8 @@ pub enum NoticeCause {
     Interrupted,
     /// The daemon died in the middle of the turn.
     Crash,
+    /// The turn could not be stored.
+    StoreError,
     /// A limit ended the turn.
     Limit,
     /// The model of the session changed.

@@ -168,6 +168,7 @@ fn notice_word(cause: NoticeCause) -> &'static str {
         NoticeCause::Retry => "retry",
         NoticeCause::Interrupted => "interrupted",
         NoticeCause::Crash => "crash",
+        NoticeCause::StoreError => "store_error",
         NoticeCause::Limit => "limit",
         NoticeCause::ModelChanged => "model_changed",
         NoticeCause::Info => "info",

@@ -127,10 +127,6 @@ impl Machine {
             InputBody::Steer(text) => self.steer(text),
             InputBody::Cancel => self.cancel(),
             InputBody::Close => self.close(),
-            InputBody::SessionChanged => {
-                self.add_event(EventBody::SessionChanged);
-                self.commit();
-            }
             InputBody::Answer { ask, choice, advice } => self.answered(Given { ask, choice, advice }),
             InputBody::Environment { turn, environment } => self.collected(turn, &environment),
             InputBody::CommitFailed(_) => self.give_up(),
@@ -144,6 +140,16 @@ impl Machine {
             }
             InputBody::ResultLoaded { call, result } => self.result_loaded(call, result),
             InputBody::Timer(id) => self.timer(id),
+            InputBody::SessionChanged => self.session_changed(),
+        }
+    }
+
+    /// What is held is committed whole when its time comes, and takes the event along; else the event goes alone.
+    fn session_changed(&mut self) {
+        let alone = self.held == Batch::default();
+        self.add_event(EventBody::SessionChanged);
+        if alone || self.is_idle() {
+            self.commit();
         }
     }
 

@@ -46,6 +46,13 @@ impl Cut {
         }
     }
 
+    fn cause(&self) -> NoticeCause {
+        match self {
+            Self::Crash | Self::Fault => NoticeCause::Crash,
+            Self::Store(_) => NoticeCause::StoreError,
+        }
+    }
+
     fn message(&self) -> String {
         match self {
             Self::Crash => "Plimsoll's daemon ended in the middle of this turn.".to_owned(),
@@ -210,7 +217,7 @@ impl Recovery<'_> {
             "{} What was done until then is kept; an answer that was still being written is lost.",
             self.cut.message().trim_end_matches('.').to_owned() + "."
         );
-        self.item(ItemBody::Notice(Notice { cause: NoticeCause::Crash, text }));
+        self.item(ItemBody::Notice(Notice { cause: self.cut.cause(), text }));
         let (cause, text) = if unknown.is_empty() {
             (MetaCause::Interrupted, prompt::reminder_crashed(self.cut.what(), DONE))
         } else {

@@ -184,6 +184,19 @@ async fn a_killed_daemon_loses_nothing_that_was_committed() {
 }
 
 #[tokio::test]
+async fn what_a_killed_daemon_had_not_listed_yet_is_found_and_listed() {
+    let (after, key, _) = killed().await;
+    let stores = Stores::open(after.path()).await.unwrap();
+    assert_eq!(stores.session_project(&session_id("s1")).await.unwrap(), Some(key));
+
+    let (after, _, _) = killed().await;
+    let stores = Stores::open(after.path()).await.unwrap();
+    let listed = stores.list_sessions(ListFilter { limit: 9, ..ListFilter::default() }).await.unwrap();
+    let listed: Vec<_> = listed.sessions.iter().map(|found| (&found.session.id, found.session.counters.item)).collect();
+    assert_eq!(listed, [(&session_id("s1"), ItemNo(20))]);
+}
+
+#[tokio::test]
 async fn a_cut_log_is_noticed_and_what_came_before_is_there() {
     let (after, key, target) = killed().await;
     let id = session_id("s1");

@@ -6,6 +6,7 @@
 mod live;
 mod output;
 
+use super::scope::present;
 use super::{Tool, ToolEnv, ToolEvent, ToolRun};
 use crate::process::Helper;
 use crate::process::background::Background;
@@ -279,8 +280,11 @@ fn working_directory(env: &ToolEnv, asked: Option<&str>) -> Result<Cwd, String> 
     let asked = asked.map(str::trim).filter(|asked| !asked.is_empty()).unwrap_or(".");
     let bytes = plimsoll_core::path::unescape(asked);
     let joined = first.join(std::ffi::OsStr::from_bytes(&bytes));
-    let path = joined.canonicalize().map_err(|error| {
-        format!("`working_directory` {asked} cannot be used: {error}. Give an existing folder, or leave it out.")
+    let path = joined.canonicalize().map_err(|error| match present(first) {
+        Ok(()) => {
+            format!("`working_directory` {asked} cannot be used: {error}. Give an existing folder, or leave it out.")
+        }
+        Err(missing) => missing,
     })?;
     if !path.is_dir() {
         return Err(format!("`working_directory` {asked} is not a folder. Give a folder, or leave it out."));

@@ -115,7 +115,8 @@ impl Native {
         if self.index_stamp.moved() || self.staged_of != Compared::With(head.commit) {
             let before = std::mem::take(&mut self.index);
             let raw = self.read_index()?;
-            self.index_before = Some(before);
+            // The tree's numbers are of the index of its last scan, which a refresh that broke off did not reach.
+            self.index_before.get_or_insert(before);
             self.staged = self.compare_staged(head.commit, &raw)?;
             self.staged_of = Compared::With(head.commit);
         }

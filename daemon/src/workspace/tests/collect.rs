@@ -1,11 +1,13 @@
 //! The environment as a turn gets it, and the revision.
 
-use super::super::{ClientFacts, Workspace, WorkspaceError};
+use super::super::tree::stat::{look, now};
+use super::super::{ClientFacts, Waits, Workspace, WorkspaceError};
 use super::*;
 use plimsoll_core::id::Revision;
 use plimsoll_core::path::WorkspacePath;
 use plimsoll_core::workspace::{EditorFile, EditorState, LayoutDir};
 use std::sync::Arc;
+use std::time::Duration;
 
 fn facts(folder: &Folder) -> ClientFacts {
     ClientFacts {
@@ -14,6 +16,25 @@ fn facts(folder: &Folder) -> ClientFacts {
         config_dir: folder.path.join("config"),
         need_layout: true,
     }
+}
+
+/// A workspace whose answers are always of now, however busy the machine is.
+fn open(roots: Vec<PathBuf>, last: Revision) -> Workspace {
+    let long = Duration::from_mins(5);
+    Workspace::open(roots, last, Waits { state: long, first: long, instructions: long })
+}
+
+/// Lets the clock go on until equal metadata proves that the file was not written again.
+fn settle(path: &Path) {
+    while !look(path).unwrap().settled(now()) {
+        std::thread::yield_now();
+    }
+}
+
+/// Sets the file's time stamp.
+fn touch(path: &Path) {
+    let file = std::fs::File::options().append(true).open(path).unwrap();
+    file.set_modified(std::time::SystemTime::now()).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -26,7 +47,7 @@ async fn an_environment_has_everything() {
     repo.write("target/x", "x");
     repo.write(".github/ci.yml", "x");
     repo.commit("one");
-    let workspace = Workspace::open(vec![repo.path.clone()], Revision(6));
+    let workspace = open(vec![repo.path.clone()], Revision(6));
     let editor = EditorState { files: vec![EditorFile { path: "src/main.rs".to_owned(), ..EditorFile::default() }] };
     let environment = workspace.collect(&facts(&folder), editor.clone()).await.unwrap();
     let root = repo.path.to_str().unwrap().to_owned();
@@ -59,15 +80,15 @@ async fn a_missing_root_is_an_error_of_its_project_alone() {
     let (gone, here) = (folder.path.join("gone"), folder.path.join("here"));
     std::fs::create_dir(&gone).unwrap();
     std::fs::create_dir(&here).unwrap();
-    let one = Workspace::open(vec![gone.clone()], Revision(0));
-    let other = Workspace::open(vec![here], Revision(0));
+    let one = open(vec![gone.clone()], Revision(0));
+    let other = open(vec![here], Revision(0));
     assert!(one.collect(&facts(&folder), EditorState::default()).await.is_ok());
     std::fs::remove_dir_all(&gone).unwrap();
     let error = one.collect(&facts(&folder), EditorState::default()).await.unwrap_err();
     assert_eq!(error, WorkspaceError::Missing { path: gone.clone() });
     assert!(error.to_string().starts_with("workspace missing"));
     assert!(other.collect(&facts(&folder), EditorState::default()).await.is_ok());
-    let opened_late = Workspace::open(vec![gone.clone()], Revision(0));
+    let opened_late = open(vec![gone.clone()], Revision(0));
     assert!(opened_late.collect(&facts(&folder), EditorState::default()).await.is_err());
     // It works again once the folder is back.
     std::fs::create_dir(&gone).unwrap();
@@ -81,16 +102,11 @@ async fn the_revision_grows_with_changes_of_content_only() {
     repo.write(".gitignore", "*.log\n");
     repo.write("a.txt", "one\n");
     repo.commit("one");
-    let workspace = Workspace::open(vec![repo.path.clone()], Revision(0));
+    let workspace = open(vec![repo.path.clone()], Revision(0));
     let first = workspace.observe(Revision(0)).await;
     assert_eq!((first.revision, first.complete, first.approximate), (Revision(1), false, true));
     repo.write("x.log", "ignored");
-    std::fs::File::options()
-        .append(true)
-        .open(repo.path.join("a.txt"))
-        .unwrap()
-        .set_modified(std::time::SystemTime::now())
-        .unwrap();
+    touch(&repo.path.join("a.txt"));
     assert_eq!(workspace.observe(first.revision).await.revision, Revision(1));
     repo.write("a.txt", "two\n");
     repo.write("d/new.txt", "n");
@@ -102,6 +118,38 @@ async fn the_revision_grows_with_changes_of_content_only() {
     std::fs::remove_dir_all(repo.path.join("d")).unwrap();
     let third = workspace.observe(second.revision).await;
     assert_eq!(third.changed, [WorkspacePath::new(0, "d/")]);
+}
+
+#[test]
+fn a_touched_file_is_no_change_when_index_and_listing_move_with_it() {
+    let folder = Folder::new();
+    let repo = folder.repository("r");
+    repo.write(".gitignore", "*.log\n");
+    for name in ["a.txt", "b.txt"] {
+        repo.write(name, name);
+        settle(&repo.path.join(name));
+    }
+    repo.commit("one");
+    let mut root = repo.root();
+    assert_eq!(changed(&mut root), Vec::<String>::new());
+    repo.write("x.log", "ignored");
+    touch(&repo.path.join("a.txt"));
+    repo.git(["update-index", "--refresh"]);
+    assert_eq!(changed(&mut root), Vec::<String>::new());
+    // Also when the index knows other content of it, or none, from then on.
+    for name in ["a.txt", "b.txt"] {
+        settle(&repo.path.join(name));
+    }
+    assert_eq!(changed(&mut root), Vec::<String>::new());
+    let other = repo.git(["hash-object", "-w", "b.txt"]);
+    repo.git(["update-index", "--cacheinfo", &format!("100644,{other},a.txt")]);
+    repo.git(["rm", "-q", "--cached", "b.txt"]);
+    touch(&repo.path.join("a.txt"));
+    touch(&repo.path.join("b.txt"));
+    assert_eq!(changed(&mut root), Vec::<String>::new());
+    repo.write("a.txt", "A.txt");
+    repo.write("b.txt", "B.txt");
+    assert_eq!(changed(&mut root), ["a.txt", "b.txt"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::content::{BlobId, HASH_MAX, blob_id};
 use super::rules::Rules;
 use super::stat::Stat;
 use super::{Scan, join};
-use crate::workspace::git::index::{Entry, Index};
+use crate::workspace::git::index::{Entry, EntryKind, Index};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Dir as ReadDir, FileType, Mode, OFlags, openat, statat};
 use std::sync::atomic::Ordering;
@@ -184,25 +184,18 @@ impl Dir {
                 .and_then(|path| index.entries.binary_search_by(|entry| entry.path.cmp(path)).ok())
                 .and_then(|number| u32::try_from(number).ok());
         }
-        if self.stale {
-            return;
-        }
-        if !index.same_names(before, &self.path) {
-            self.stale = true;
-            return;
-        }
-        let Some(tracked) = index.dir(&self.path) else { return };
-        let mut numbers = tracked.files.iter().copied();
-        for slot in &mut self.files {
-            if slot.entry == UNTRACKED {
-                continue;
-            }
-            let new = numbers.find(|number| index.get(*number).is_some_and(|entry| entry.name() == &*slot.name));
+        // Names that came or went are found in the listing.
+        self.stale |= !index.same_names(before, &self.path);
+        let tracked = index.dir(&self.path).map(|tracked| tracked.files.as_slice()).unwrap_or_default();
+        let mut numbers = tracked.iter().copied().peekable();
+        for slot in self.files.iter_mut().filter(|slot| slot.entry != UNTRACKED) {
+            let new = next_entry(Some(index), &mut numbers, &slot.name);
             let old = before.get(slot.entry);
-            let entry = new.and_then(|number| index.get(number));
             slot.entry = new.unwrap_or(UNTRACKED);
+            let entry = new.and_then(|number| index.get(number));
             let same = |old: &Entry, new: &Entry| old.oid == new.oid && old.mode == new.mode && old.kind == new.kind;
             if !old.zip(entry).is_some_and(|(old, new)| same(old, new)) {
+                slot.known = slot.content(old, scan).map(Box::new);
                 slot.verdict = Verdict::Unset;
             }
         }
@@ -275,7 +268,7 @@ impl Dir {
                 FileSlot { name, entry: UNTRACKED, stat: Stat::default(), known: None, verdict: Verdict::Unset }
             });
             let number = entry.unwrap_or(UNTRACKED);
-            if slot.entry != number || scan.before.is_some() {
+            if slot.entry != number {
                 slot.entry = number;
                 slot.verdict = Verdict::Unset;
             }
@@ -338,14 +331,18 @@ impl Dir {
 }
 
 impl FileSlot {
+    /// Its content at the last look, as far as that is known; `entry` is what it was then compared to.
+    fn content(&self, entry: Option<&Entry>, scan: &Scan<'_>) -> Option<BlobId> {
+        let is_clean = self.verdict == Verdict::Clean && !scan.filters;
+        let clean = || entry.filter(|entry| is_clean && entry.kind == EntryKind::Plain).map(|entry| entry.oid);
+        self.known.as_deref().copied().or_else(clean)
+    }
+
     /// Takes in a new look; `true` when the content is another one than at the last scan.
     fn look(&mut self, scan: &Scan<'_>, path: &[u8], stat: Stat, seen_before: i64) -> bool {
         let before = std::mem::replace(&mut self.stat, stat);
         let entry = scan.index.and_then(|index| index.get(self.entry));
-        let mut old = self.known.take().map(|id| *id);
-        if old.is_none() && self.verdict == Verdict::Clean && !scan.filters {
-            old = entry.filter(|_| scan.before.is_none()).map(|entry| entry.oid);
-        }
+        let old = self.content(entry, scan);
         let mut now = old.filter(|_| before == stat && stat.settled(seen_before));
         if let (Some(entry), Some(index)) = (entry, scan.index) {
             self.verdict = judge(scan, index, entry, path, &stat, &mut now);

@@ -114,6 +114,7 @@ impl Machine {
         if !self.titled {
             self.titled = true;
             self.held.title = Some(title(&text));
+            self.add_event(EventBody::SessionChanged);
         }
         self.add_event(EventBody::TurnStarted { turn: no });
         self.held.prompt_key = key.map(|key| (key, no));

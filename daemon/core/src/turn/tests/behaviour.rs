@@ -197,6 +197,23 @@ fn steering_joins_at_the_next_step_and_keeps_the_turn_alive() {
 }
 
 #[test]
+fn steering_of_a_turn_that_fails_is_kept_for_the_next_request() {
+    let mut world = world();
+    world.prompt("go");
+    collect(&mut world);
+    world.input(InputBody::Steer("use tabs".into()));
+    let Some(Pending::Model(request, _)) = world.pending.pop() else { panic!("no request") };
+    let error = ModelError { class: ErrorClass::Auth, message: "key".into(), status: Some(401), retry_after_ms: None };
+    world.input(InputBody::ModelFailed { request, error });
+    assert_eq!(last_end(&world), Some(TurnEnd::ModelError));
+    world.prompt("again");
+    collect(&mut world);
+    assert!(String::from_utf8_lossy(&world.bodies[1]).contains("use tabs"));
+    reply(&mut world, vec![text("with tabs")], StopReason::EndTurn);
+    world.check_settled();
+}
+
+#[test]
 fn a_second_prompt_waits_for_the_first_turn() {
     let mut world = world();
     world.prompt("one");
@@ -326,4 +343,23 @@ fn another_model_begins_an_epoch_with_the_whole_history() {
     assert_eq!(world.stored.epochs.len(), 2);
     let body = String::from_utf8(world.bodies.last().unwrap().clone()).unwrap();
     assert!(body.contains("first answer") && body.contains("cache_control"), "{body}");
+}
+
+#[test]
+fn a_changed_session_is_told_at_once_unless_something_is_held() {
+    let mut world = world();
+    let told = |world: &World| {
+        let changes = world.stored.events.iter().filter(|event| event.body == EventBody::SessionChanged);
+        changes.count()
+    };
+    world.input(InputBody::SessionChanged);
+    assert_eq!(told(&world), 1);
+    world.prompt("go");
+    collect(&mut world);
+    assert_eq!(told(&world), 2, "the title");
+    reply(&mut world, vec![call("run_terminal_cmd", r#"{"command":"make"}"#)], StopReason::ToolCalls);
+    world.input(InputBody::SessionChanged);
+    assert_eq!(told(&world), 2, "the answer is held until its call is prepared");
+    prepare(&mut world, Some("make"));
+    assert_eq!(told(&world), 3);
 }

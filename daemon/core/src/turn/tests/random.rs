@@ -119,6 +119,7 @@ fn act(world: &mut World, dice: Dice, crashes: bool) {
             }
         }
         7 if crashes && dice.1.is_multiple_of(2) => world.crash(Api::OpenaiChat),
+        8 if dice.1.is_multiple_of(3) => world.input(InputBody::SessionChanged),
         _ if !world.pending.is_empty() => {
             let at = dice.0 as usize % world.pending.len();
             answer(world, at, dice);
