@@ -60,6 +60,8 @@ pub enum Msg {
         /// Answered when it is stored.
         reply: oneshot::Sender<Result<(), ApiError>>,
     },
+    /// Somebody begins to follow: what is not settled yet is tried again.
+    Followed,
     /// What a task of this session found.
     Inputs {
         /// The machine that the task worked for; what came for an earlier one is dropped.
@@ -75,6 +77,9 @@ pub enum Msg {
     /// Panics, as a fault of Plimsoll's own would.
     #[cfg(test)]
     Panic,
+    /// A task of the session panics; it owes this.
+    #[cfg(test)]
+    PanicInTask(InputBody),
 }
 
 /// Runs a session until it is closed or its last handle is gone.
@@ -123,6 +128,7 @@ async fn take(driver: &mut Driver, message: Msg, closing: &mut Vec<oneshot::Send
         Msg::Rename { title, reply } => {
             let _ = reply.send(driver.rename(&title).await);
         }
+        Msg::Followed => driver.settle_again().await,
         Msg::Inputs { generation, inputs } => {
             if generation == driver.generation() {
                 for input in inputs {
@@ -134,6 +140,9 @@ async fn take(driver: &mut Driver, message: Msg, closing: &mut Vec<oneshot::Send
         #[cfg(test)]
         #[expect(clippy::panic, reason = "a test wants one")]
         Msg::Panic => panic!("asked to"),
+        #[cfg(test)]
+        #[expect(clippy::panic, reason = "a test wants one")]
+        Msg::PanicInTask(owed) => driver.spawn(owed, |_| async { panic!("asked to") }),
     }
 }
 

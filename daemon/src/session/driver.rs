@@ -168,11 +168,13 @@ impl Driver {
                     }
                 }
             }
-            Happened::SettleAgain => {
-                // Who asks for it is told by the log; the next attempt is on its way.
-                let _ = self.settle().await;
-            }
+            Happened::SettleAgain => self.settle_again().await,
         }
+    }
+
+    /// Tries again to write down how what was cut has ended. What fails is logged, and due again.
+    pub(super) async fn settle_again(&mut self) {
+        let _ = self.settle().await;
     }
 
     /// No turn runs, and no tool.
@@ -339,7 +341,7 @@ impl Driver {
     }
 
     /// Starts a task that owes the machine an input; `owed` is what it gets when the task panics.
-    fn spawn<F>(&mut self, owed: InputBody, task: impl FnOnce(Mailbox) -> F)
+    pub(super) fn spawn<F>(&mut self, owed: InputBody, task: impl FnOnce(Mailbox) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {

@@ -61,6 +61,16 @@ impl Service {
     pub fn new(folders: Folders, daemon_env: BTreeMap<String, String>, stores: Stores, helper: Helper) -> Self {
         let background = Arc::new(Background::default());
         let commands: Arc<dyn Tool> = Arc::new(RunTerminalCmd::new(helper, Arc::clone(&background)));
+        Self::with_commands(folders, daemon_env, stores, background, commands)
+    }
+
+    fn with_commands(
+        folders: Folders,
+        daemon_env: BTreeMap<String, String>,
+        stores: Stores,
+        background: Arc<Background>,
+        commands: Arc<dyn Tool>,
+    ) -> Self {
         let shared = Shared {
             folders,
             daemon_env,
@@ -288,6 +298,7 @@ impl Service {
         self.check_open()?;
         let (_, store) = self.store_of(id).await?;
         let handle = self.live(id).await?;
+        let subscription = Subscription::new(id.clone(), handle.hub.clone(), store, after);
         let head = handle.hub.head();
         if after > head {
             return Err(ApiError::new(
@@ -296,7 +307,9 @@ impl Service {
             )
             .hint("attach from 0 to get everything"));
         }
-        Ok(Subscription::new(id.clone(), handle.hub, store, after))
+        // A full mailbox has turns to see to, and none of them is cut.
+        let _ = handle.mailbox.try_send(Msg::Followed);
+        Ok(subscription)
     }
 
     /// The running actor of a session, started when there is none.
@@ -304,6 +317,8 @@ impl Service {
         // Before the lock, which the settling of what a dead daemon left takes too.
         let (key, store) = self.store_of(id).await?;
         let sessions = &self.inner.sessions;
+        // Before the lock, which is held while a session closes, and again behind it.
+        self.check_open()?;
         let place = sessions.place(id);
         let mut running = place.live.lock().await;
         self.check_open()?;
@@ -495,3 +510,7 @@ fn clean_prompt(text: String) -> Result<String, ApiError> {
 fn not_found(id: &SessionId) -> ApiError {
     ApiError::new(ApiErrorKind::NotFound, format!("there is no session {id}")).hint("session/list shows the sessions")
 }
+
+#[cfg(test)]
+#[path = "tests/mod.rs"]
+mod tests;
