@@ -2,10 +2,10 @@
 
 use plimsoll_core::model::request::Api;
 use plimsoll_tests::client::{Client, Framing};
-use plimsoll_tests::daemon::TestDaemon;
 use plimsoll_tests::in_time;
 use plimsoll_tests::machine::Machine;
 use plimsoll_tests::model_server::{Call, Gate, ModelServer, Script, Step};
+use plimsoll_tests::session::TWO_PROCESSES;
 use plimsoll_tests::workspace::Workspace;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -157,7 +157,7 @@ fn frames(mut bytes: &[u8]) -> Vec<Value> {
 #[tokio::test]
 async fn an_editor_that_dies_takes_its_bridge_along_and_not_the_turn() {
     let gate = Gate::new();
-    let line = "sleep 300 & echo processes $$ $! .; wait";
+    let line = TWO_PROCESSES;
     let server = ModelServer::start(Script::new([Step::empty()
         .text("I run ")
         .stall(&gate)
@@ -177,17 +177,10 @@ async fn an_editor_that_dies_takes_its_bridge_along_and_not_the_turn() {
     drop(editor);
     ends(&mut bridge).await;
     gate.release();
-    let output = |events: &[Value]| -> String {
-        let pieces = events.iter().filter(|event| event["type"] == "toolOutput");
-        pieces.map(|event| event["text"].as_str().unwrap_or_default()).collect()
-    };
-    let events = other.wait_events("the command's output", |events| output(events).ends_with(".\n")).await;
+    let processes = other.running_processes().await;
     let late = daemon.client().await;
     late.attach(&session, 0).await;
     late.wait_events("the running command", |events| events.iter().any(|event| event["type"] == "toolStarted")).await;
-    let processes: Vec<_> =
-        output(&events).split(' ').filter_map(|word| word.parse().ok()).map(TestDaemon::watch).collect();
-    assert_eq!(processes.len(), 2);
     daemon.kill9().await;
     for process in processes {
         process.gone().await;

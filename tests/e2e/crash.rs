@@ -8,6 +8,7 @@ use plimsoll_tests::machine::Machine;
 use plimsoll_tests::model_server::{Call, Gate, ModelServer, Script, Seen, Step};
 use plimsoll_tests::over_both_apis;
 use plimsoll_tests::sent::{assert_grows, assert_replayed};
+use plimsoll_tests::session::TWO_PROCESSES;
 use plimsoll_tests::told::{durable, items, told};
 use plimsoll_tests::workspace::Workspace;
 use serde_json::{Value, json};
@@ -44,7 +45,7 @@ async fn all(daemon: &TestDaemon, session: &str, until: u64) -> Vec<Value> {
 
 async fn in_the_middle_of_a_command(api: Api) {
     let workspace = Workspace::new().file("a.txt", "alpha\n");
-    let line = "echo x >> counter; sleep 300 & echo processes $$ $! .; wait";
+    let line = &format!("echo x >> counter; {TWO_PROCESSES}");
     let server = ModelServer::start(Script::new([
         Step::empty()
             .text("I run it.")
@@ -57,14 +58,7 @@ async fn in_the_middle_of_a_command(api: Api) {
     let client = daemon.client().await;
     let session = client.session(&workspace).await;
     client.start(&session, "run it").await;
-    let output = |events: &[Value]| -> String {
-        let pieces = events.iter().filter(|event| event["type"] == "toolOutput");
-        pieces.map(|event| event["text"].as_str().unwrap_or_default()).collect()
-    };
-    let events = client.wait_events("the command's output", |events| output(events).ends_with(".\n")).await;
-    let processes: Vec<_> =
-        output(&events).split(' ').filter_map(|word| word.parse().ok()).map(TestDaemon::watch).collect();
-    assert_eq!(processes.len(), 2);
+    let processes = client.running_processes().await;
 
     let before = client.events();
     let (client, seen) = crash(&mut daemon, client, &session).await;

@@ -7,9 +7,10 @@ use plimsoll_tests::machine::Machine;
 use plimsoll_tests::model_server::{Call, End, Gate, ModelServer, Script, Seen, Step};
 use plimsoll_tests::over_both_apis;
 use plimsoll_tests::sent::{assert_grows, assert_replayed};
+use plimsoll_tests::session::TWO_PROCESSES;
 use plimsoll_tests::told::told;
 use plimsoll_tests::workspace::Workspace;
-use serde_json::{Value, json};
+use serde_json::json;
 
 over_both_apis! {
     steering_joins_the_running_turn
@@ -107,7 +108,7 @@ async fn an_interrupt_while_the_model_writes(api: Api) {
 
 async fn an_interrupt_in_a_command(api: Api) {
     let workspace = Workspace::new().file("a.txt", "alpha\n");
-    let line = "sleep 300 & echo processes $$ $! .; wait";
+    let line = TWO_PROCESSES;
     let calls = [
         Call::new("run_terminal_cmd", json!({"command": line})),
         Call::new("read_file", json!({"target_file": "a.txt"})),
@@ -117,14 +118,7 @@ async fn an_interrupt_in_a_command(api: Api) {
     let client = daemon.client().await;
     let session = client.session(&workspace).await;
     let turn = client.start(&session, "run it").await;
-    let output = |events: &[Value]| -> String {
-        let pieces = events.iter().filter(|event| event["type"] == "toolOutput");
-        pieces.map(|event| event["text"].as_str().unwrap_or_default()).collect()
-    };
-    let events = client.wait_events("the command's output", |events| output(events).ends_with(".\n")).await;
-    let processes: Vec<_> =
-        output(&events).split(' ').filter_map(|word| word.parse().ok()).map(TestDaemon::watch).collect();
-    assert_eq!(processes.len(), 2);
+    let processes = client.running_processes().await;
     client.ok("turn/cancel", json!({"session": session})).await;
     assert_eq!(client.completed(&session, turn).await["stopReason"], "cancelled");
     for process in processes {

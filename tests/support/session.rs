@@ -1,10 +1,27 @@
 //! The few calls that most tests begin with, in the words of the native API.
 
 use crate::client::Client;
+use crate::gone::Watched;
 use crate::workspace::Workspace;
 use serde_json::{Value, json};
 
+/// A command line that never ends by itself and says which two processes it runs in.
+pub const TWO_PROCESSES: &str = "sleep 300 & echo processes $$ $! .; wait";
+
 impl Client {
+    /// Waits until a [`TWO_PROCESSES`] command runs and watches its processes.
+    pub async fn running_processes(&self) -> [Watched; 2] {
+        let printed = |events: &[Value]| -> String {
+            let pieces = events.iter().filter(|event| event["type"] == "toolOutput");
+            pieces.map(|event| event["text"].as_str().unwrap_or_default()).collect()
+        };
+        let events = self.wait_events("the command's output", |events| printed(events).ends_with(".\n")).await;
+        let text = printed(&events);
+        let mut numbers = text.split(' ').filter_map(|word| word.parse().ok());
+        let mut next = || Watched::new(numbers.next().expect("two process numbers"));
+        [next(), next()]
+    }
+
     /// Opens the workspace as a project, makes a session in it and follows it from the start; gives the session's id.
     pub async fn session(&self, workspace: &Workspace) -> String {
         let project = self.ok("project/open", json!({"roots": [workspace.text()]})).await;

@@ -105,13 +105,11 @@ impl Driver {
         let Answer { ask, choice, advice } = answer;
         self.taken = None;
         self.input(InputBody::Answer { ask, choice, advice }).await;
-        match self.taken.take() {
-            Some(true) => Ok(true),
-            Some(false) | None => {
-                self.stored()?;
-                self.answered_late(ask).await
-            }
+        if self.taken.take() == Some(true) {
+            return Ok(true);
         }
+        self.stored()?;
+        self.answered_late(ask).await
     }
 
     async fn answered_late(&self, id: AskId) -> Result<bool, ApiError> {
