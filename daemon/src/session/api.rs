@@ -190,7 +190,8 @@ pub enum Update {
         /// Bytes of the block before it.
         offset: u64,
     },
-    /// The client did not keep up and something transient was left out; attach again from the last `seq` to be sure.
+    /// The session ended, or its turn was cut and how it ended cannot be stored now. Attached again from the last `seq`, a
+    /// client is told the turn's end as soon as it is stored.
     Closed {
         /// Why, for people.
         reason: String,

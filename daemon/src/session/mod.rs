@@ -6,6 +6,7 @@ pub mod api;
 mod calls;
 mod driver;
 mod editors;
+mod given;
 pub mod hub;
 mod live;
 mod load;

@@ -7,6 +7,7 @@ use super::api::{
 };
 use super::driver::{self, Driver, now};
 use super::editors::Editors;
+use super::given::{clean_prompt, clean_title, existing_folder, shown_state};
 use super::hub::Hub;
 use super::live::{self, Handle, Live, Sessions};
 use super::load::{self, store_error};
@@ -20,23 +21,18 @@ use crate::store::{ListFilter, ProjectStore, SessionRecord, Stores};
 use crate::tool::Tool;
 use crate::tool::registry::Registry;
 use crate::tool::run_terminal_cmd::RunTerminalCmd;
-use crate::workspace::{Waits, Workspace, root_of};
+use crate::workspace::{Waits, Workspace};
 use plimsoll_core::id::{ProjectKey, Seq, SessionId};
-use plimsoll_core::path;
 use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::turn::recover::Cut;
 use plimsoll_core::workspace::EditorState;
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OnceCell, mpsc};
 
-/// Longest title, in characters.
-const TITLE_CHARS: usize = 200;
 /// Sessions on one page of a list.
 const PAGE_MAX: usize = 500;
 
@@ -396,7 +392,7 @@ impl Service {
         handle.ask(|reply| Msg::Cancel { reply }).await
     }
 
-    /// Answers a question; `false` when another answer came first, an error when the question does not wait any more.
+    /// Answers a question; `false` when another answer came first, or the question is void.
     pub async fn answer(&self, id: &SessionId, answer: Answer) -> Result<bool, ApiError> {
         let handle = self.live(id).await?;
         handle.ask(|reply| Msg::Answer { answer, reply }).await?
@@ -458,53 +454,9 @@ impl Service {
     }
 }
 
-/// The state with paths as the model is shown them: below the first root relative to it, else absolute, in text form.
-fn shown_state(roots: &[PathBuf], mut state: EditorState) -> EditorState {
-    for file in &mut state.files {
-        let path = PathBuf::from(OsString::from_vec(path::unescape(&file.path)));
-        let inside = roots.first().and_then(|root| path.strip_prefix(root).ok());
-        file.path = path::escape(inside.unwrap_or(&path).as_os_str().as_bytes());
-    }
-    state
-}
-
-async fn existing_folder(root: PathBuf) -> Result<PathBuf, ApiError> {
-    let shown = root.display().to_string();
-    if !root.is_absolute() {
-        return Err(ApiError::new(ApiErrorKind::InvalidParams, format!("`{shown}` is not an absolute path")));
-    }
-    let found = tokio::fs::canonicalize(&root).await;
-    match found {
-        // A folder inside a work tree belongs to the project of that work tree.
-        Ok(path) if path.is_dir() => tokio::task::spawn_blocking(move || root_of(&path))
-            .await
-            .map_err(|error| ApiError::new(ApiErrorKind::Internal, error.to_string())),
-        Ok(_) => Err(ApiError::new(ApiErrorKind::InvalidParams, format!("`{shown}` is not a folder"))),
-        Err(error) => {
-            Err(ApiError::new(ApiErrorKind::WorkspaceMissing, format!("workspace missing: {shown} ({error})")))
-        }
-    }
-}
-
 fn new_session_id() -> Result<SessionId, ApiError> {
     let id = format!("s{}", uuid::Uuid::now_v7().simple());
     id.parse().map_err(|error| ApiError::new(ApiErrorKind::Internal, format!("no session id: {error}")))
-}
-
-fn clean_title(title: &str) -> Result<String, ApiError> {
-    let title: String = title.split_whitespace().collect::<Vec<_>>().join(" ");
-    if title.is_empty() {
-        return Err(ApiError::new(ApiErrorKind::InvalidParams, "a title must have a visible character"));
-    }
-    Ok(title.chars().filter(|c| !c.is_control()).take(TITLE_CHARS).collect())
-}
-
-fn clean_prompt(text: String) -> Result<String, ApiError> {
-    let text = plimsoll_core::ingest::string(plimsoll_core::ingest::Source::User, text);
-    if text.trim().is_empty() {
-        return Err(ApiError::new(ApiErrorKind::InvalidParams, "the prompt is empty"));
-    }
-    Ok(text)
 }
 
 fn not_found(id: &SessionId) -> ApiError {

@@ -61,6 +61,6 @@ pub enum SessionState {
     Running,
     /// A turn waits for an answer.
     Waiting,
-    /// The last turn was cut by the daemon's death.
+    /// The last turn was cut: by the daemon's death, a store that could not be written, or a fault of Plimsoll's own.
     Interrupted,
 }

@@ -78,7 +78,7 @@ async fn an_idle_session_is_let_go_of_and_goes_on_where_it_was() {
     assert!(request.body.starts_with(begin.strip_suffix("]}").unwrap()), "the same bytes go on");
     request.call("todo_write", r#"{"merge":true,"todos":[{"id":"2","content":"y","status":"pending"}]}"#).await;
     let request = place.request().await;
-    assert!(request.body.contains("y") && request.body.matches("pending").count() >= 4, "{}", request.body);
+    assert!(request.body.matches("pending").count() >= 4, "{}", request.body);
     request.say("done").await;
     assert_eq!(place.follow().await.end_of(2).await, Some((TurnEnd::EndTurn, None)));
 }

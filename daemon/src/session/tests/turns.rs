@@ -184,7 +184,7 @@ async fn a_task_that_panics_ends_what_waits_for_it() {
     let error =
         plimsoll_core::model::error::ModelError::new(plimsoll_core::model::error::ErrorClass::Protocol, "fault");
     let owed = plimsoll_core::turn::input::InputBody::ModelFailed { request: plimsoll_core::id::RequestNo(1), error };
-    place.handle().await.mailbox.send(Msg::PanicInTask(owed)).await.unwrap();
+    place.handle().await.mailbox.send(Msg::PanicInTask(Box::new(owed))).await.unwrap();
     assert_eq!(place.follow().await.end_of(1).await, Some((TurnEnd::ModelError, Some("fault".to_owned()))));
     drop(held);
 }

@@ -303,7 +303,9 @@ fn a_thousand_calls_in_one_message_all_get_their_results() {
         prepare(&mut world, None);
         let runs = running(&world);
         assert!((1..=8).contains(&runs.len()), "{} at a time", runs.len());
-        runs.into_iter().for_each(|id| finish(&mut world, id));
+        for id in runs {
+            finish(&mut world, id);
+        }
     }
     world.check_settled_calls(1_000);
     super::world::check_strict(&world.bodies[1]);
