@@ -464,5 +464,4 @@ fn not_found(id: &SessionId) -> ApiError {
 }
 
 #[cfg(test)]
-#[path = "tests/mod.rs"]
 mod tests;
