@@ -14,7 +14,7 @@ pub mod tree;
 pub mod user_info;
 
 #[cfg(test)]
-pub mod tests;
+mod tests;
 
 pub use revision::Observed;
 

@@ -251,11 +251,11 @@ impl Index {
 
     /// The last entry.
     pub(super) fn last(&self) -> Option<Entry<'_>> {
-        self.get(u32::try_from(self.len().checked_sub(1)?).ok()?)
+        self.get(u32::try_from(self.count().checked_sub(1)?).ok()?)
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.records.len()
     }
 
@@ -266,7 +266,7 @@ impl Index {
 
     /// The number of the entry at `path`.
     pub fn find(&self, path: &[u8]) -> Option<u32> {
-        let (mut low, mut high) = (0, u32::try_from(self.len()).ok()?);
+        let (mut low, mut high) = (0, u32::try_from(self.count()).ok()?);
         while low < high {
             let middle = low + (high - low) / 2;
             match self.get(middle)?.path.cmp(path) {

@@ -191,7 +191,7 @@ impl Native {
             None => None,
         };
         let noted = self.index.tree.as_ref().map(<[u8; 20]>::as_slice);
-        if noted.is_some() && noted == tree.as_ref().map(|tree| tree.id()).as_ref().map(Oid::as_bytes) {
+        if noted.is_some() && noted == tree.as_ref().map(git2::Tree::id).as_ref().map(Oid::as_bytes) {
             return Ok(Vec::new());
         }
         let raw = match &self.index_stamp.stat {

@@ -71,7 +71,7 @@ pub fn from_root(root: &[u8], path: &str) -> String {
 
 fn unstaged(native: &mut Native, tree: &Tree, root: &[u8], changes: &Changes) -> Vec<GitChange> {
     let index = &native.index;
-    let mut seen = vec![false; index.len()];
+    let mut seen = vec![false; index.count()];
     let mut found: Vec<(u32, char)> = Vec::new();
     for (_, file, number) in tree.tracked().filter(|(_, file, _)| file.is_there()) {
         if let Some(seen) = seen.get_mut(number as usize) {

@@ -13,19 +13,19 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 /// A temporary folder with room for several repositories.
-pub struct Folder {
+pub(super) struct Folder {
     _dir: tempfile::TempDir,
-    pub path: PathBuf,
+    pub(super) path: PathBuf,
 }
 
 impl Folder {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         Self { path: dir.path().canonicalize().unwrap(), _dir: dir }
     }
 
     /// A repository `name` on the branch `main`.
-    pub fn repository(&self, name: &str) -> Repo {
+    pub(super) fn repository(&self, name: &str) -> Repo {
         let repo = Repo { path: self.path.join(name) };
         std::fs::create_dir_all(&repo.path).unwrap();
         repo.git(["init", "-q", "-b", "main"]);
@@ -35,12 +35,12 @@ impl Folder {
 
 /// A work tree.
 #[derive(Clone)]
-pub struct Repo {
-    pub path: PathBuf,
+pub(super) struct Repo {
+    pub(super) path: PathBuf,
 }
 
 impl Repo {
-    pub fn git<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> String {
+    pub(super) fn git<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> String {
         let output = self.try_git(args);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
@@ -56,13 +56,13 @@ impl Repo {
         command.args(["-c", "protocol.file.allow=always", "-c", "gc.auto=0"]).args(args).output().unwrap()
     }
 
-    pub fn write(&self, path: &str, text: &str) {
+    pub(super) fn write(&self, path: &str, text: &str) {
         let path = self.path.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
 
-    pub fn commit(&self, message: &str) {
+    pub(super) fn commit(&self, message: &str) {
         self.git(["add", "-A"]);
         self.git(["commit", "-q", "-m", message]);
     }

@@ -19,8 +19,8 @@ use rustix::fs::{Mode, OFlags, open};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex};
 
 /// Folders in the model. A work tree with more is followed up to here, and said to be incomplete.
 pub const DIRS_MAX: usize = 50_000;
@@ -33,6 +33,9 @@ const THREADS_MAX: usize = 4;
 
 /// Folders that one thread takes at a time.
 const CHUNK: usize = 32;
+
+/// Asked once: the answer takes several files to be read.
+static PROCESSORS: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
 
 /// What holds for one scan.
 pub struct Scan<'a> {
@@ -67,7 +70,7 @@ pub struct Scan<'a> {
 impl Scan<'_> {
     /// Whether no further untracked file fits into the model.
     pub fn is_full(&self) -> bool {
-        self.files.load(Ordering::Relaxed) >= UNTRACKED_MAX + self.index.map_or(0, Index::len)
+        self.files.load(Ordering::Relaxed) >= UNTRACKED_MAX + self.index.map_or(0, Index::count)
     }
 
     /// The path on disk of a path of the tree.
@@ -319,8 +322,7 @@ fn look_at_pending(dirs: &mut [Option<Dir>], scan: &Scan<'_>) -> Vec<(u32, Found
             }
         }
     };
-    let threads =
-        std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX).min(count.div_ceil(CHUNK));
+    let threads = PROCESSORS.min(THREADS_MAX).min(count.div_ceil(CHUNK));
     let mut found = std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
         let mut all = run();
