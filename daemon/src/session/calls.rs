@@ -4,7 +4,7 @@ use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, WhenBusy};
 use super::driver::{Accepting, Driver, now};
 use super::load;
 use super::setup::TurnSetup;
-use plimsoll_core::event::{Event, EventBody};
+use plimsoll_core::event::{AskResolution, Event, EventBody};
 use plimsoll_core::id::AskId;
 use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::transcript::batch::Batch;
@@ -112,11 +112,16 @@ impl Driver {
         self.answered_late(ask).await
     }
 
-    /// An answer to a question that does not wait: another came first, or it is void, as its own record says. One that was
-    /// never asked is an error.
+    /// What is said of an answer to a question that does not wait.
     async fn answered_late(&self, id: AskId) -> Result<bool, ApiError> {
-        match self.store.ask(&self.id, id).await.map_err(|error| load::store_error(&error))? {
-            Some(_) => Ok(false),
+        let ask = self.store.ask(&self.id, id).await.map_err(|error| load::store_error(&error))?;
+        match ask.map(|ask| ask.resolution) {
+            Some(Some(AskResolution::Answered { .. })) => Ok(false),
+            Some(Some(AskResolution::Void) | None) => Err(ApiError::new(
+                ApiErrorKind::Conflict,
+                format!("question {id} is void: its turn ended before an answer came"),
+            )
+            .hint("send a prompt; the model asks again if it still needs to")),
             None => Err(ApiError::new(ApiErrorKind::NotFound, format!("the session has no question {id}"))),
         }
     }

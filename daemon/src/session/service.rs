@@ -392,7 +392,7 @@ impl Service {
         handle.ask(|reply| Msg::Cancel { reply }).await
     }
 
-    /// Answers a question; `false` when another answer came first, or the question is void.
+    /// Answers a question; `false` when another answer came first, an error when the question is void.
     pub async fn answer(&self, id: &SessionId, answer: Answer) -> Result<bool, ApiError> {
         let handle = self.live(id).await?;
         handle.ask(|reply| Msg::Answer { answer, reply }).await?

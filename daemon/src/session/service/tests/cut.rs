@@ -80,12 +80,13 @@ async fn clients_that_come_while_a_session_is_settled_all_see_its_one_end() {
 }
 
 #[tokio::test]
-async fn an_answer_to_a_question_of_a_dead_daemon_does_not_count_and_its_end_is_told() {
+async fn an_answer_to_a_question_of_a_dead_daemon_is_told_that_it_is_void() {
     let mut place = Place::new().await;
     leave_asking(&place).await;
     place.restart().await;
     let answer = Answer { ask: AskId(1), choice: AskChoice::AllowOnce, advice: None };
-    assert_eq!(soon("an answer", place.service.answer(&place.id, answer)).await, Ok(false));
+    let error = soon("an answer", place.service.answer(&place.id, answer)).await.unwrap_err();
+    assert_eq!((error.kind, error.message.contains("a1 is void")), (ApiErrorKind::Conflict, true));
     let told = EventBody::PermissionResolved { ask: AskId(1), call: CallId(1) };
     place.follow().await.until("the question's end", |body| *body == told).await.unwrap();
     let kept = place.store().await.ask(&place.id, AskId(1)).await.unwrap().unwrap();
