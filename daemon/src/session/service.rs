@@ -182,6 +182,9 @@ impl Service {
         let project = self.project(key).await?;
         let overrides = Overrides { model: new.model.clone(), mode: new.mode.clone(), language: None };
         let config = project.config(client, &overrides)?;
+        for warning in &config.warnings {
+            tracing::warn!(%warning, "the configuration is odd");
+        }
         // A model that cannot be used is told now, not at the first prompt.
         let (profile, endpoint) = config
             .model(None)
