@@ -82,13 +82,13 @@ mod tests {
         let text = render(&[source("/w/AGENTS.md", &long), source("/v/AGENTS.md", "x\n")], 20).unwrap();
         assert!(
             text.contains(
-                "\n[5 of 100 lines shown; the rest: read_file {\"offset\":6,\"target_file\":\"/w/AGENTS.md\"}]\n"
+                "\n[5 of 100 lines shown; the rest: read_file {\"target_file\":\"/w/AGENTS.md\",\"offset\":6}]\n"
             ),
             "{text}"
         );
         assert!(
             text.contains(
-                "\n[0 of 1 lines shown; the rest: read_file {\"offset\":1,\"target_file\":\"/v/AGENTS.md\"}]\n"
+                "\n[0 of 1 lines shown; the rest: read_file {\"target_file\":\"/v/AGENTS.md\",\"offset\":1}]\n"
             )
         );
     }

@@ -360,14 +360,14 @@ mod tests {
             "run_terminal_cmd",
             r#"{"command": "touch P"#,
             "the arguments are not valid JSON: EOF while parsing a string (line 1, column 20), after \"{\\\"command\\\": \\\"touch P\". \
-             Send {\"command\": a string}, optional: explanation, timeout_ms, working_directory",
+             Send {\"command\": a string}, optional: working_directory, timeout_ms, explanation",
         );
     }
 
     #[test]
     fn other_json_than_an_object_is_refused() {
         let right =
-            "Send {\"target_file\": a string}, optional: byte_limit, byte_offset, expected_version, limit, offset";
+            "Send {\"target_file\": a string}, optional: offset, limit, byte_offset, byte_limit, expected_version";
         check_error("read_file", "[1]", &format!("the arguments are an array, not a JSON object. {right}"));
         check_error("read_file", "\"x\"", &format!("the arguments are a string, not a JSON object. {right}"));
         check_error("read_file", "7", &format!("the arguments are a number, not a JSON object. {right}"));
@@ -376,13 +376,13 @@ mod tests {
     #[test]
     fn missing_and_wrong_fields_are_all_named() {
         let right =
-            "Send {\"target_file\": a string}, optional: byte_limit, byte_offset, expected_version, limit, offset";
+            "Send {\"target_file\": a string}, optional: offset, limit, byte_offset, byte_limit, expected_version";
         check_error(
             "read_file",
             r#"{"path":"ok.txt","offset":0,"limit":"many"}"#,
             &format!(
-                "the arguments do not fit: `limit` should be an integer of at least 1, got \"many\"; `offset` should be \
-                 an integer of at least 1, got 0; `target_file` is missing (a string). {right}"
+                "the arguments do not fit: `target_file` is missing (a string); `offset` should be an integer of at \
+                 least 1, got 0; `limit` should be an integer of at least 1, got \"many\". {right}"
             ),
         );
         check_error(
