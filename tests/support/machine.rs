@@ -153,6 +153,7 @@ impl Drop for Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     #[tokio::test]
     async fn commands_run_in_a_clean_environment() {
@@ -169,8 +170,13 @@ mod tests {
     #[tokio::test]
     async fn a_daemon_that_is_left_behind_ends_with_its_machine() {
         let machine = Machine::new(Path::new("/bin/cat"));
-        let mut child = machine.command(Path::new("/"), &[]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let piped = std::process::Stdio::piped;
+        let mut child = machine.command(Path::new("/"), &[]).stdin(piped()).stdout(piped()).spawn().unwrap();
         let pid = child.id().unwrap();
+        // A process that was just started may not have its environment yet; one that answers has.
+        child.stdin.as_mut().unwrap().write_all(b"here").await.unwrap();
+        let mut answer = [0; 4];
+        crate::in_time("its answer", child.stdout.as_mut().unwrap().read_exact(&mut answer)).await.unwrap();
         fs::write(machine.data().join("daemon.lock"), format!("{{\"pid\":{pid}}}")).unwrap();
         assert_eq!(machine.daemon_pid(), Some(pid));
         drop(machine);
