@@ -268,7 +268,8 @@ async fn the_folder_is_checked_again_when_the_command_runs() {
     std::os::unix::fs::symlink(&second, &link).unwrap();
     let (events, _told) = tokio::sync::mpsc::channel(1);
     let cancel = CancellationToken::new();
-    let run = ToolRun { call: &call, prepared: &prepared, env: &workspace.env, events, cancel };
+    let leave = plimsoll_core::permission::leave::Leave::FREE;
+    let run = ToolRun { call: &call, prepared: &prepared, leave, env: &workspace.env, events, cancel };
     let outcome = workspace.tool.run(run).await;
     assert_eq!(outcome.status, Status::Failed);
     assert!(!first.join("here").exists() && !second.join("here").exists());

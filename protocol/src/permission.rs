@@ -24,6 +24,9 @@ pub struct Ask {
     pub command: Option<String>,
     /// Canonical paths it is about.
     pub paths: Vec<String>,
+    /// For edits: what would become of each file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
     /// Why it is asked.
     pub reason: String,
     /// The answers offered.
@@ -31,6 +34,28 @@ pub struct Ask {
     /// How it was resolved; absent while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Resolution>,
+}
+
+/// What an edit does to one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Change {
+    /// Canonical path.
+    pub path: String,
+    /// Version before; absent when nothing is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// Version after; absent when it is deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Unified diff without its two lines of file names.
+    pub diff: String,
+    /// Lines added.
+    pub added: u64,
+    /// Lines removed.
+    pub removed: u64,
+    /// Lines of the diff that were left out at its end.
+    pub cut: u64,
 }
 
 /// An answer that is offered.
@@ -41,6 +66,9 @@ pub struct AskOption {
     pub kind: OfferedChoice,
     /// For people. A choice that lasts says exactly what it stores.
     pub label: String,
+    /// The rules that a choice that lasts stores, such as `run_terminal_cmd(cargo test *)`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
 }
 
 /// The kinds of answers that are offered.
@@ -59,8 +87,10 @@ pub enum OfferedChoice {
 pub enum Choice {
     /// This call.
     AllowOnce,
-    /// This call, and equal ones in this session.
+    /// This call, and what the option's rules cover, in this session.
     AllowSession,
+    /// The same in this project from now on.
+    AllowAlways,
     /// Not this call.
     Reject,
 }

@@ -144,6 +144,9 @@ pub struct Ask {
     pub command: Option<String>,
     /// Canonical paths it is about.
     pub paths: Vec<String>,
+    /// For edits: what would change, per file.
+    #[serde(default)]
+    pub changes: Vec<crate::tool::call::FileChange>,
     /// Why it is asked.
     pub reason: String,
     /// The answers offered.
@@ -159,6 +162,9 @@ pub struct AskOption {
     pub kind: AskChoice,
     /// For people. A choice that lasts says exactly what it stores.
     pub label: String,
+    /// The rules that a choice that lasts stores, in their text form.
+    #[serde(default)]
+    pub rules: Vec<String>,
 }
 
 /// The kinds of answers.
@@ -167,8 +173,10 @@ pub struct AskOption {
 pub enum AskChoice {
     /// This call.
     AllowOnce,
-    /// This call, and equal ones in this session.
+    /// This call, and what the option's rules cover, in this session.
     AllowSession,
+    /// The same in this project from now on.
+    AllowAlways,
     /// Not this call.
     Reject,
 }

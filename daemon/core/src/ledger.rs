@@ -68,12 +68,28 @@ pub struct Operation {
     pub at: Timestamp,
     /// The project's revision when it was allowed to run.
     pub revision: Revision,
-    /// Hash of the target before, for file tools.
-    pub hash_before: Option<String>,
-    /// Hash that the target shall have, for file tools.
-    pub hash_after: Option<String>,
+    /// For file tools: each file, with its content before and the intended content after.
+    #[serde(default)]
+    pub files: Vec<OperationFile>,
     /// The process that performs it, once known.
     pub process: Option<ProcessMark>,
+}
+
+/// One file of an operation. Contents are named by their hash; the bytes before are kept as a pre-image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationFile {
+    /// Canonical absolute path in text form.
+    pub path: String,
+    /// Hash before; none when nothing was there.
+    pub before: Option<String>,
+    /// Intended hash after; none for a deletion.
+    pub after: Option<String>,
+    /// Permission bits before.
+    #[serde(default)]
+    pub mode: Option<u32>,
+    /// A symbolic link was deleted; its content is the path that it led to.
+    #[serde(default)]
+    pub link: bool,
 }
 
 /// A process, named so that another with the same pid is not taken for it.

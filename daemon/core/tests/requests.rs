@@ -13,7 +13,7 @@ use plimsoll_core::model::catalog::ModelProfile;
 use plimsoll_core::model::event::{BlockContent, ModelEvent, StopReason};
 use plimsoll_core::model::request::Api;
 use plimsoll_core::path::WorkspacePath;
-use plimsoll_core::permission::policy::Mode;
+use plimsoll_core::permission::policy::{Mode, Policy};
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::call::{Call, Prepared, Target, Zone};
 use plimsoll_core::tool::outcome::{Body, CommandRun, Exit, FileRead, Outcome, Output, Status};
@@ -100,8 +100,13 @@ struct Session {
 
 impl Session {
     fn new(api: Api) -> Self {
-        let settings =
-            Settings { model: profile(api), mode: Mode::Full, max_steps: 100, session_dir: "/data/s".into() };
+        let settings = Settings {
+            model: profile(api),
+            mode: Mode::Full,
+            policy: Policy::default(),
+            max_steps: 100,
+            session_dir: "/data/s".into(),
+        };
         Self {
             machine: Machine::load(Loaded::default(), settings),
             now: 1_861_956_000_000,
@@ -143,7 +148,7 @@ impl Session {
                     let zone = Zone::Root(WorkspacePath::new(0, "src/main.rs"));
                     let targets = vec![Target { path: "/home/dev/app/src/main.rs".into(), zone }];
                     let command = call.args.get("command").and_then(Value::as_str).map(str::to_owned);
-                    let prepared = Prepared { targets, command, title: "t".into() };
+                    let prepared = Prepared { targets, command, title: "t".into(), ..Prepared::default() };
                     self.input(InputBody::Prepared { call: call.id, result: Ok(prepared) });
                 }
                 Effect::Run { call, .. } => {

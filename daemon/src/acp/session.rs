@@ -275,6 +275,7 @@ fn option_id(choice: AskChoice) -> &'static str {
     match choice {
         AskChoice::AllowOnce => "allow_once",
         AskChoice::AllowSession => "allow_session",
+        AskChoice::AllowAlways => "allow_always",
         AskChoice::Reject => "reject",
     }
 }
@@ -284,7 +285,7 @@ fn permission_request(session: &SessionId, ask: &Ask, title: &str) -> RequestPer
     let options = ask.options.iter().map(|option| {
         let kind = match option.kind {
             AskChoice::AllowOnce => PermissionOptionKind::AllowOnce,
-            AskChoice::AllowSession => PermissionOptionKind::AllowAlways,
+            AskChoice::AllowSession | AskChoice::AllowAlways => PermissionOptionKind::AllowAlways,
             AskChoice::Reject => PermissionOptionKind::RejectOnce,
         };
         PermissionOption::new(option_id(option.kind), option.label.clone(), kind)

@@ -8,7 +8,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 fn ask() -> Ask {
-    let option = |kind, label: &str| AskOption { kind, label: label.into() };
+    let option = |kind, label: &str| AskOption { kind, label: label.into(), rules: Vec::new() };
     Ask {
         id: AskId(1),
         call: CallId(4),
@@ -18,6 +18,7 @@ fn ask() -> Ask {
         title: "run make".into(),
         command: Some("make".into()),
         paths: vec![],
+        changes: Vec::new(),
         reason: "commands are asked for".into(),
         options: vec![
             option(AskChoice::AllowOnce, "Allow once"),

@@ -5,6 +5,7 @@
 pub mod encoding;
 pub mod lines;
 pub mod open;
+pub mod pre_image;
 pub mod read;
 pub mod version;
 

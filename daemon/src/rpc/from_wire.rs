@@ -82,6 +82,7 @@ pub fn choice(choice: permission::Choice) -> AskChoice {
     match choice {
         permission::Choice::AllowOnce => AskChoice::AllowOnce,
         permission::Choice::AllowSession => AskChoice::AllowSession,
+        permission::Choice::AllowAlways => AskChoice::AllowAlways,
         permission::Choice::Reject => AskChoice::Reject,
     }
 }

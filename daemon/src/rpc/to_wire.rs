@@ -3,6 +3,7 @@
 use crate::session::api::{ProjectInfo, ResolvedEvent, SessionInfo, TranscriptPage, Update};
 use plimsoll_core::event::{Ask, AskChoice, AskResolution, Delta, EventBody, TurnEnd};
 use plimsoll_core::model::usage::Usage;
+use plimsoll_core::tool::call::FileChange;
 use plimsoll_core::tool::outcome::{Body, Exit, Status, Todo, TodoStatus};
 use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::transcript::item::{Item, ItemBody, MetaCause, NoticeCause};
@@ -51,6 +52,7 @@ fn choice(choice: AskChoice) -> permission::OfferedChoice {
     permission::OfferedChoice::Known(match choice {
         AskChoice::AllowOnce => permission::Choice::AllowOnce,
         AskChoice::AllowSession => permission::Choice::AllowSession,
+        AskChoice::AllowAlways => permission::Choice::AllowAlways,
         AskChoice::Reject => permission::Choice::Reject,
     })
 }
@@ -65,11 +67,16 @@ pub fn ask(ask: &Ask) -> permission::Ask {
         title: ask.title.clone(),
         command: ask.command.clone(),
         paths: ask.paths.clone(),
+        changes: ask.changes.iter().map(change).collect(),
         reason: ask.reason.clone(),
         options: ask
             .options
             .iter()
-            .map(|option| permission::AskOption { kind: choice(option.kind), label: option.label.clone() })
+            .map(|option| permission::AskOption {
+                kind: choice(option.kind),
+                label: option.label.clone(),
+                rules: option.rules.clone(),
+            })
             .collect(),
         resolution: ask.resolution.as_ref().map(|resolution| match resolution {
             AskResolution::Answered { choice: chosen, advice } => {
@@ -190,6 +197,7 @@ pub fn result_data(body: &Body) -> Value {
                 Exit::TimedOut => json!({ "type": "timedOut" }),
                 Exit::Cancelled => json!({ "type": "cancelled" }),
                 Exit::NotStarted => json!({ "type": "notStarted" }),
+                Exit::Running => json!({ "type": "running" }),
             },
             "durationMs": run.duration_ms,
             "output": {
@@ -202,6 +210,30 @@ pub fn result_data(body: &Body) -> Value {
             "leftRunning": run.left_running,
         }),
         Body::Todos(list) => json!({ "kind": "todos", "todos": todos(list) }),
+        Body::Edit(edited) => json!({
+            "kind": "edit",
+            "files": edited.files.iter().map(|file| change(&file.change)).collect::<Vec<_>>(),
+            "notes": edited.notes,
+        }),
+        Body::Task(task) => json!({
+            "kind": "task",
+            "id": task.id.to_string(),
+            "from": task.from,
+            "run": result_data(&Body::Command(task.run.clone())),
+        }),
+    }
+}
+
+/// What becomes of a file.
+fn change(change: &FileChange) -> permission::Change {
+    permission::Change {
+        path: change.path.clone(),
+        before: change.before.clone(),
+        after: change.after.clone(),
+        diff: change.diff.text.clone(),
+        added: change.diff.added,
+        removed: change.diff.removed,
+        cut: change.diff.cut,
     }
 }
 
@@ -327,7 +359,7 @@ pub fn plan(item: Option<&Item>) -> Option<&[Todo]> {
     match &item?.body {
         ItemBody::ToolResult(result) => match &result.outcome.body {
             Body::Todos(list) => Some(list),
-            Body::Text(_) | Body::File(_) | Body::Entries(_) | Body::Matches(_) | Body::Command(_) => None,
+            _ => None,
         },
         _ => None,
     }

@@ -102,8 +102,13 @@ fn events_have_their_words() {
         title: "run make".into(),
         command: Some("make".into()),
         paths: vec!["/w".into()],
+        changes: Vec::new(),
         reason: "it runs a program".into(),
-        options: vec![AskOption { kind: AskChoice::AllowSession, label: "allow `make`".into() }],
+        options: vec![AskOption {
+            kind: AskChoice::AllowSession,
+            label: "allow `make`".into(),
+            rules: vec!["run_terminal_cmd(make)".into()],
+        }],
         resolution: Some(AskResolution::Answered { choice: AskChoice::Reject, advice: None }),
     });
     check(

@@ -200,6 +200,7 @@ impl Driver {
             let settings = Settings {
                 model: turn.profile.clone(),
                 mode: self.mode,
+                policy: turn.policy.clone(),
                 max_steps: turn.max_steps,
                 session_dir: turn.session_dir.clone(),
             };
@@ -304,7 +305,7 @@ impl Driver {
                     tasks::prepare(tool, call, turn.tool_env, mailbox)
                 });
             }
-            Effect::Run { call, prepared } => {
+            Effect::Run { call, prepared, leave } => {
                 let (id, cancel) = (call.id, CancellationToken::new());
                 self.tools.insert(id, cancel.clone());
                 let tool = self.project.shared.registry.get(&call.tool).cloned();
@@ -313,7 +314,7 @@ impl Driver {
                 let owed = InputBody::ToolFinished { call: id, outcome, revision: Revision::default() };
                 self.spawn_for_turn(owed, |turn, mailbox| {
                     let (env, workspace) = (turn.tool_env, turn.workspace);
-                    tasks::run_tool(tasks::Run { tool, call, prepared, env, workspace, hub, cancel }, mailbox)
+                    tasks::run_tool(tasks::Run { tool, call, prepared, leave, env, workspace, hub, cancel }, mailbox)
                 });
             }
             Effect::StopTool(call) => {
@@ -335,6 +336,10 @@ impl Driver {
                 for reply in self.accepting.remove(&turn).into_iter().flatten() {
                     reply.send(Ok(AcceptedTurn { turn, queued }));
                 }
+            }
+            Effect::Grant(rules) => {
+                // TODO-E
+                drop(rules);
             }
             Effect::AnswerTaken { taken, .. } => self.taken = Some(taken),
         }

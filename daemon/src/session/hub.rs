@@ -281,18 +281,7 @@ fn weight(event: &ResolvedEvent) -> usize {
         ItemBody::Assistant(text) => text.text.len(),
         ItemBody::Reasoning(reasoning) => reasoning.text.len(),
         ItemBody::ToolCall(call) => call.arguments.len(),
-        ItemBody::ToolResult(result) => match &result.outcome.body {
-            plimsoll_core::tool::outcome::Body::Text(text) => text.len(),
-            plimsoll_core::tool::outcome::Body::File(file) => file.lines.iter().map(|line| line.len() + 24).sum(),
-            plimsoll_core::tool::outcome::Body::Entries(list) => list.entries.len() * 120,
-            plimsoll_core::tool::outcome::Body::Matches(found) => {
-                found.files.iter().flat_map(|file| &file.lines).map(|line| line.text.len() + 80).sum()
-            }
-            plimsoll_core::tool::outcome::Body::Command(run) => {
-                [&run.output, &run.stderr].iter().map(|output| output.head.len() + output.tail.len()).sum()
-            }
-            plimsoll_core::tool::outcome::Body::Todos(todos) => todos.len() * 120,
-        },
+        ItemBody::ToolResult(result) => result.outcome.body.weight(),
         ItemBody::Notice(notice) => notice.text.len(),
     });
     body + event.projection.as_ref().map_or(0, String::len) + 256

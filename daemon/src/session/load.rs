@@ -5,9 +5,11 @@ use super::hub::{Hub, Publication};
 use crate::process::recover;
 use crate::store::{IndexedSession, LoadedView, ProjectStore, StoreError};
 use plimsoll_core::context::view::StoredView;
+use plimsoll_core::event::{AskChoice, AskOption, AskResolution};
 use plimsoll_core::id::{CallId, SessionId, StepNo};
 use plimsoll_core::ledger::OpState;
-use plimsoll_core::permission::policy::Grant;
+use plimsoll_core::permission::policy::grants;
+use plimsoll_core::permission::rule::{Rule, Scope};
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::transcript::item::ItemBody;
 use plimsoll_core::turn::load::Loaded;
@@ -59,12 +61,21 @@ pub(super) async fn recover_session(
 async fn load(store: &ProjectStore, id: &SessionId) -> Result<Loaded, StoreError> {
     let view = store.load_view(id).await?;
     let answered = store.granted(id).await?;
-    let grants =
-        answered.into_iter().map(|ask| Grant { tool: ask.tool, command: ask.command, paths: ask.paths }).collect();
+    let chosen = answered.iter().flat_map(|ask| {
+        let choice = match &ask.resolution {
+            Some(AskResolution::Answered { choice, .. }) => Some(*choice),
+            Some(AskResolution::Void) | None => None,
+        };
+        let lasts = move |option: &&AskOption| {
+            Some(option.kind) == choice && matches!(option.kind, AskChoice::AllowSession | AskChoice::AllowAlways)
+        };
+        ask.options.iter().filter(lasts)
+    });
+    let grants = chosen.flat_map(|option| grants(option, Scope::Session)).collect();
     Ok(loaded(view, grants))
 }
 
-fn loaded(view: LoadedView, grants: Vec<Grant>) -> Loaded {
+fn loaded(view: LoadedView, grants: Vec<Rule>) -> Loaded {
     let counters = view.session.counters;
     Loaded {
         counters: Counters {

@@ -12,6 +12,7 @@ use crate::workspace::{ClientFacts, Workspace};
 use plimsoll_core::id::{ProjectKey, SessionId};
 use plimsoll_core::model::catalog::ModelProfile;
 use plimsoll_core::path;
+use plimsoll_core::permission::policy::Policy;
 use plimsoll_core::workspace::{EditorState, Environment, GitBlock};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -52,6 +53,7 @@ pub(super) struct TurnSetup {
     pub(super) endpoint: Endpoint,
     pub(super) key: Option<Secret>,
     pub(super) max_steps: u64,
+    pub(super) policy: Policy,
     /// The session's folder in text form.
     pub(super) session_dir: String,
     pub(super) tool_env: Arc<ToolEnv>,
@@ -87,6 +89,7 @@ impl Project {
             endpoint,
             key,
             max_steps: u64::from(config.max_steps_per_turn),
+            policy: Policy::default(),
             session_dir: path::escape(session_dir.as_os_str().as_bytes()),
             tool_env: Arc::new(ToolEnv {
                 roots: self.roots.clone().into(),
@@ -94,6 +97,7 @@ impl Project {
                 session_dir,
                 readable: vec![self.folder.clone()].into(),
                 protected: self.protected(),
+                pre_images: self.folder.join("pre-images"),
                 secret_env: config.secret_env().into(),
             }),
             workspace: self.workspace.clone(),

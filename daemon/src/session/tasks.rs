@@ -10,6 +10,7 @@ use crate::workspace::Workspace;
 use plimsoll_core::event::Delta;
 use plimsoll_core::id::{CallId, RequestNo, SessionId, TurnNo};
 use plimsoll_core::model::event::ModelEvent;
+use plimsoll_core::permission::leave::Leave;
 use plimsoll_core::tool::call::{Call, Prepared};
 use plimsoll_core::tool::outcome::Outcome;
 use plimsoll_core::tool::spec::{self, Class};
@@ -100,6 +101,7 @@ pub(super) struct Run {
     pub(super) tool: Option<Arc<dyn Tool>>,
     pub(super) call: Call,
     pub(super) prepared: Prepared,
+    pub(super) leave: Leave,
     pub(super) env: Arc<ToolEnv>,
     pub(super) workspace: Workspace,
     pub(super) hub: Hub,
@@ -107,7 +109,7 @@ pub(super) struct Run {
 }
 
 pub(super) async fn run_tool(run: Run, mailbox: Mailbox) {
-    let Run { tool, call, prepared, env, workspace, hub, cancel } = run;
+    let Run { tool, call, prepared, leave, env, workspace, hub, cancel } = run;
     let id = call.id;
     let changes_files = spec::find(&call.tool).is_some_and(|spec| spec.class != Class::Read);
     let outcome = match tool {
@@ -116,7 +118,7 @@ pub(super) async fn run_tool(run: Run, mailbox: Mailbox) {
             // A task of its own, so that a panic of the tool is an outcome. Dropping the guard ends it with this task.
             let mut work = tokio::task::JoinSet::new();
             work.spawn(async move {
-                tool.run(ToolRun { call: &call, prepared: &prepared, env: &env, events, cancel }).await
+                tool.run(ToolRun { call: &call, prepared: &prepared, leave, env: &env, events, cancel }).await
             });
             while let Some(event) = incoming.recv().await {
                 match event {

@@ -155,7 +155,7 @@ fn weight(batch: &Batch) -> usize {
         ItemBody::Assistant(text) => text.text.len(),
         ItemBody::Reasoning(reasoning) => reasoning.text.len(),
         ItemBody::ToolCall(call) => call.arguments.len(),
-        ItemBody::ToolResult(result) => body_weight(&result.outcome.body),
+        ItemBody::ToolResult(result) => result.outcome.body.weight(),
         ItemBody::Notice(notice) => notice.text.len(),
     };
     let tail = batch.request.iter().flat_map(|request| &request.tail).map(|segment| segment.text.len());
@@ -166,19 +166,6 @@ fn weight(batch: &Batch) -> usize {
         .chain(batch.projections.iter().map(|projection| projection.text.len()))
         .chain(tail)
         .sum()
-}
-
-fn body_weight(body: &Body) -> usize {
-    match body {
-        Body::Text(text) => text.len(),
-        Body::File(file) => file.lines.iter().map(|line| line.len() + 3).sum(),
-        Body::Entries(entries) => entries.entries.iter().map(|entry| entry.path.len() + 40).sum(),
-        Body::Matches(matches) => {
-            matches.files.iter().flat_map(|file| &file.lines).map(|line| line.text.len() + 50).sum()
-        }
-        Body::Command(run) => run.output.head.len() + run.output.tail.len() + run.stderr.head.len(),
-        Body::Todos(todos) => todos.iter().map(|todo| todo.content.len() + 40).sum(),
-    }
 }
 
 fn encode_now(batch: Batch, folder: &Path, database: &Path) -> Result<Encoded, StoreError> {

@@ -4,6 +4,7 @@
 
 use futures_util::future::BoxFuture;
 use plimsoll_core::ledger::ProcessMark;
+use plimsoll_core::permission::leave::Leave;
 use plimsoll_core::tool::call::{Call, Prepared};
 use plimsoll_core::tool::outcome::Outcome;
 use std::collections::BTreeMap;
@@ -45,6 +46,8 @@ pub struct ToolRun<'a> {
     pub call: &'a Call,
     /// Its facts, as the decision saw them.
     pub prepared: &'a Prepared,
+    /// What it may do.
+    pub leave: Leave,
     /// Where it runs.
     pub env: &'a ToolEnv,
     /// What happens while it runs.
@@ -66,6 +69,8 @@ pub struct ToolEnv {
     pub readable: Arc<[PathBuf]>,
     /// Plimsoll's own folders, canonical: out of reach but for `readable`.
     pub protected: Arc<[PathBuf]>,
+    /// The folder of pre-images, canonical; see [`file_io::pre_image`](crate::file_io::pre_image).
+    pub pre_images: PathBuf,
     /// Names of variables that hold provider keys; never handed to a command.
     pub secret_env: Arc<[String]>,
 }

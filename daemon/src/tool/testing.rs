@@ -2,6 +2,7 @@
 
 use super::{Tool, ToolEnv, ToolRun};
 use plimsoll_core::id::{CallId, EvidenceId, Revision};
+use plimsoll_core::permission::leave::Leave;
 use plimsoll_core::tool::args;
 use plimsoll_core::tool::call::Call;
 use plimsoll_core::tool::outcome::{Body, Entries, FileRead, Matches, Outcome, Status};
@@ -34,6 +35,7 @@ impl Place {
             client_env: BTreeMap::from([("HOME".to_owned(), top.join("home").to_string_lossy().into_owned())]).into(),
             session_dir: data.join("session"),
             readable: [data.join("session")].into(),
+            pre_images: data.join("pre-images"),
             protected: [data].into(),
             secret_env: [].into(),
         };
@@ -60,7 +62,8 @@ impl Place {
             Err(problem) => return Outcome::failed(problem),
         };
         let (events, _keep) = mpsc::channel(8);
-        let run = ToolRun { call: &call, prepared: &prepared, env: &self.env, events, cancel: cancel.clone() };
+        let (env, leave) = (&self.env, Leave::FREE);
+        let run = ToolRun { call: &call, prepared: &prepared, leave, env, events, cancel: cancel.clone() };
         tool.run(run).await
     }
 

@@ -68,6 +68,7 @@ impl Workspace {
             client_env: Arc::new(client_env),
             session_dir,
             readable: Arc::from([]),
+            pre_images: folder.path().join("pre-images"),
             protected: Arc::from([]),
             secret_env: Arc::from([]),
         };
@@ -90,7 +91,8 @@ impl Workspace {
         let call = Call { id, tool: "run_terminal_cmd".into(), args };
         let prepared = self.tool.prepare(&call, &self.env).await.unwrap();
         let (events, mut told) = mpsc::channel(64);
-        let run = ToolRun { call: &call, prepared: &prepared, env: &self.env, events, cancel };
+        let leave = plimsoll_core::permission::leave::Leave::FREE;
+        let run = ToolRun { call: &call, prepared: &prepared, leave, env: &self.env, events, cancel };
         let listen = async {
             let (mut marks, mut live) = (Vec::new(), String::new());
             while let Some(event) = told.recv().await {

@@ -360,7 +360,7 @@ mod tests {
             "run_terminal_cmd",
             r#"{"command": "touch P"#,
             "the arguments are not valid JSON: EOF while parsing a string (line 1, column 20), after \"{\\\"command\\\": \\\"touch P\". \
-             Send {\"command\": a string}, optional: working_directory, timeout_ms, explanation",
+             Send {\"command\": a string}, optional: working_directory, timeout_ms, is_background, explanation",
         );
     }
 

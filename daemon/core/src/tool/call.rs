@@ -24,6 +24,52 @@ pub struct Prepared {
     pub command: Option<String>,
     /// One line for people: what the call is about to do, such as `read src/main.rs`.
     pub title: String,
+    /// For edits: what will become of each file, in the order of the call.
+    #[serde(default)]
+    pub changes: Vec<FileChange>,
+}
+
+/// What an edit will do to one file, computed from the bytes that are there now.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FileChange {
+    /// Canonical absolute path in text form; one of the call's targets.
+    pub path: String,
+    /// The path as results show it.
+    pub shown: String,
+    /// Version of the content before, as file results print it; none when nothing is there.
+    pub before: Option<String>,
+    /// Version of the content after; none when the file is deleted.
+    pub after: Option<String>,
+    /// Permission bits before.
+    #[serde(default)]
+    pub mode: Option<u32>,
+    /// What is there is a symbolic link, which is deleted itself; its content is the path that it leads to.
+    #[serde(default)]
+    pub link: bool,
+    /// Lines of the file before that are replaced: number of the first, and how many. Empty for a new file.
+    pub touches: Vec<(u64, u64)>,
+    /// Lines of the file before.
+    pub lines_before: u64,
+    /// The call replaces the content as a whole, so that all of it must have been shown.
+    pub whole: bool,
+    /// The call's own text occurs exactly once (or wherever it asked for) in the bytes that are there now, so that it is
+    /// right also for a version that was not shown.
+    pub anchored: bool,
+    /// The difference.
+    pub diff: Diff,
+}
+
+/// A difference of texts, for people and for results.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Diff {
+    /// Unified, with three lines of context, without the two lines that name the files; bounded, see `cut`.
+    pub text: String,
+    /// Lines added.
+    pub added: u64,
+    /// Lines removed.
+    pub removed: u64,
+    /// Lines of `text` that were left out at its end.
+    pub cut: u64,
 }
 
 /// A file or folder that a call will touch.

@@ -11,7 +11,14 @@ const WORDS: &[(&str, &[&str])] = &[
     ("list_dir", &["list", "ls", "dir", "directory", "folder", "tree", "files"]),
     ("glob_file_search", &["glob", "find", "file", "files", "search", "locate"]),
     ("grep", &["grep", "search", "rg", "ripgrep", "regex", "code", "codebase", "content", "text"]),
+    ("string_replace", &["edit", "replace", "str", "string", "substitute", "sed", "update", "modify", "change"]),
+    ("MultiEdit", &["multi", "edit", "edits", "replace", "changes"]),
+    ("write", &["write", "create", "save", "put", "overwrite", "new"]),
+    ("delete_file", &["delete", "remove", "rm", "unlink"]),
+    ("apply_patch", &["patch", "apply", "diff"]),
     ("run_terminal_cmd", &["run", "bash", "sh", "shell", "exec", "execute", "command", "cmd", "terminal"]),
+    ("task_output", &["output", "poll", "background", "job", "log"]),
+    ("stop_task", &["stop", "kill", "end", "background", "job"]),
     ("todo_write", &["todo", "todos", "plan", "task", "tasks"]),
 ];
 

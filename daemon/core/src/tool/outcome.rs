@@ -69,6 +69,61 @@ pub enum Body {
     Command(CommandRun),
     /// The todo list after the call.
     Todos(Vec<Todo>),
+    /// Files that were changed.
+    Edit(Edited),
+    /// A command that goes on in the background, as it was when it was asked about.
+    Task(TaskState),
+}
+
+/// What an edit did.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Edited {
+    /// Each file, in the order of the call.
+    pub files: Vec<EditedFile>,
+    /// Further facts, such as an encoding that was kept or text that matched only after its escapes were undone.
+    pub notes: Vec<String>,
+}
+
+/// What an edit did to one file.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct EditedFile {
+    /// What was prepared and came true. Its `after` is the version that the file has now.
+    pub change: super::call::FileChange,
+    /// Lines of the file after.
+    pub lines_after: u64,
+    /// Lines of the file after that the call wrote: number of the first, and how many.
+    pub wrote: Vec<(u64, u64)>,
+}
+
+/// A command in the background.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskState {
+    /// The call that started it; its id for `task_output` and `stop_task`.
+    pub id: crate::id::CallId,
+    /// The command and what came out since it was last asked about; `exit` is `running` while it runs.
+    pub run: CommandRun,
+    /// Bytes that were printed before those in `run.output`.
+    pub from: u64,
+}
+
+impl Body {
+    /// About how many bytes it holds.
+    pub fn weight(&self) -> usize {
+        let output = |output: &Output| output.head.len() + output.tail.len();
+        let command = |run: &CommandRun| run.command.len() + output(&run.output) + output(&run.stderr) + 256;
+        match self {
+            Self::Text(text) => text.len(),
+            Self::File(file) => file.lines.iter().map(|line| line.len() + 24).sum(),
+            Self::Entries(list) => list.entries.iter().map(|entry| entry.path.len() + 80).sum(),
+            Self::Matches(found) => {
+                found.files.iter().flat_map(|file| &file.lines).map(|line| line.text.len() + 80).sum()
+            }
+            Self::Command(run) => command(run),
+            Self::Todos(todos) => todos.iter().map(|todo| todo.content.len() + 80).sum(),
+            Self::Edit(edited) => edited.files.iter().map(|file| file.change.diff.text.len() + 400).sum(),
+            Self::Task(task) => command(&task.run),
+        }
+    }
 }
 
 /// Lines that were read from a text file.
@@ -246,6 +301,8 @@ pub enum Exit {
     Cancelled,
     /// It never started; the text says why.
     NotStarted,
+    /// It still runs, in the background.
+    Running,
 }
 
 /// A command that was run.

@@ -84,7 +84,14 @@ pub static SPECS: &[Spec] = &[
     spec!("list_dir", World, Read, Repeatable),
     spec!("glob_file_search", World, Read, Repeatable),
     spec!("grep", World, Read, Repeatable),
+    spec!("string_replace", World, Write, Checkable),
+    spec!("MultiEdit", World, Write, Checkable),
+    spec!("write", World, Write, Checkable),
+    spec!("delete_file", World, Write, Checkable),
+    spec!("apply_patch", World, Write, Checkable),
     spec!("run_terminal_cmd", World, Execute, Unknowable),
+    spec!("task_output", World, Read, Repeatable),
+    spec!("stop_task", World, Interact, Repeatable),
     spec!("todo_write", Host, Interact, Repeatable),
 ];
 

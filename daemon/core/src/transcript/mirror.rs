@@ -5,7 +5,7 @@
 
 use super::item::{Item, ItemBody, MetaCause, NoticeCause};
 use crate::tool::outcome::{
-    Body, CommandRun, Entries, EntryKind, Exit, FileRead, MatchMode, Matches, Output, TodoStatus,
+    Body, CommandRun, Edited, EditedFile, Entries, EntryKind, Exit, FileRead, MatchMode, Matches, Output, TodoStatus,
 };
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -100,6 +100,8 @@ pub fn full_text(body: &Body) -> String {
         Body::Entries(entries) => entries_text(entries),
         Body::Matches(matches) => matches_text(matches),
         Body::Command(run) => command_text(run),
+        Body::Edit(edited) => edited_text(edited),
+        Body::Task(task) => command_text(&task.run),
         Body::Todos(todos) => {
             let mut out = String::new();
             for todo in todos {
@@ -236,6 +238,11 @@ fn estimate(body: &Body) -> usize {
     let lines = |texts: &mut dyn Iterator<Item = usize>| texts.map(|len| len + PER_LINE).sum::<usize>();
     let output = |output: &Output| output.head.len() + output.tail.len() + PER_LINE;
     let notes = |notes: &[String]| notes.iter().map(|note| note.len() + PER_LINE).sum::<usize>();
+    let command = |run: &CommandRun| {
+        let log = run.log.as_ref().map_or(0, String::len);
+        let texts = run.command.len() + run.cwd.len() + log + output(&run.output) + output(&run.stderr);
+        texts + run.left_running.len() * PER_LINE
+    };
     512 + match body {
         Body::Text(text) => text.len(),
         Body::File(file) => file.path.len() + lines(&mut file.lines.iter().map(String::len)),
@@ -250,17 +257,29 @@ fn estimate(body: &Body) -> usize {
             };
             notes(&matches.notes) + matches.files.iter().map(file).sum::<usize>()
         }
-        Body::Command(run) => {
-            let log = run.log.as_ref().map_or(0, String::len);
-            run.command.len()
-                + run.cwd.len()
-                + log
-                + output(&run.output)
-                + output(&run.stderr)
-                + run.left_running.len() * PER_LINE
-        }
+        Body::Command(run) => command(run),
         Body::Todos(todos) => lines(&mut todos.iter().map(|todo| todo.id.len() + todo.content.len())),
+        Body::Edit(edited) => {
+            let file = |file: &EditedFile| file.change.shown.len() + file.change.diff.text.len() + 4 * PER_LINE;
+            notes(&edited.notes) + edited.files.iter().map(file).sum::<usize>()
+        }
+        Body::Task(task) => command(&task.run),
     }
+}
+
+fn edited_text(edited: &Edited) -> String {
+    let mut out = String::new();
+    for file in &edited.files {
+        let change = &file.change;
+        let version = |version: &Option<String>| version.clone().unwrap_or_else(|| "nothing".to_owned());
+        let _ = writeln!(out, "{}: {} -> {}", change.shown, version(&change.before), version(&change.after));
+        out.push_str(&change.diff.text);
+        end_line(&mut out);
+    }
+    for note in &edited.notes {
+        let _ = writeln!(out, "{note}");
+    }
+    out
 }
 
 fn file_text(file: &FileRead) -> String {
@@ -348,6 +367,7 @@ fn command_text(run: &CommandRun) -> String {
         Exit::TimedOut => write!(out, "ended at its time limit"),
         Exit::Cancelled => write!(out, "ended by the user"),
         Exit::NotStarted => write!(out, "not started"),
+        Exit::Running => write!(out, "running"),
     };
     let _ = writeln!(out, ", {} ms", run.duration_ms);
     for pid in &run.left_running {

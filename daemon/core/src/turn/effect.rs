@@ -4,6 +4,8 @@ use super::input::TimerId;
 use crate::event::Delta;
 use crate::id::{AskId, CallId, RequestNo, TurnNo};
 use crate::model::request::Api;
+use crate::permission::leave::Leave;
+use crate::permission::rule::Rule;
 use crate::tool::call::{Call, Prepared};
 use crate::transcript::batch::Batch;
 
@@ -29,6 +31,8 @@ pub enum Effect {
         call: Call,
         /// Its facts, to be checked again.
         prepared: Prepared,
+        /// What it may do, enforced by whoever runs it.
+        leave: Leave,
     },
     /// End a running call; its outcome still comes.
     StopTool(CallId),
@@ -53,6 +57,8 @@ pub enum Effect {
         /// Whether it waits behind a running turn.
         queued: bool,
     },
+    /// Keep these rules for the project: the user allowed them for good.
+    Grant(Vec<Rule>),
     /// An answer was taken (`true`), or came too late.
     AnswerTaken {
         /// The question.

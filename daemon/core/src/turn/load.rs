@@ -5,7 +5,7 @@ use crate::context::view::StoredView;
 use crate::event::Ask;
 use crate::id::{CallId, Revision, StepNo, TurnNo};
 use crate::ledger::Operation;
-use crate::permission::policy::Grant;
+use crate::permission::rule::Rule;
 use crate::tool::outcome::Todo;
 use crate::transcript::batch::SessionState;
 
@@ -25,7 +25,7 @@ pub struct Loaded {
     /// Questions that are open.
     pub asks: Vec<Ask>,
     /// Grants of this session, from its answered questions.
-    pub grants: Vec<Grant>,
+    pub grants: Vec<Rule>,
     /// The todo list.
     pub todos: Vec<Todo>,
     /// Calls of the last turn that have no result: id, tool, step.

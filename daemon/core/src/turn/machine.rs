@@ -8,7 +8,8 @@ use super::state::{Given, Phase, Turn};
 use crate::context::view::View;
 use crate::event::{Event, EventBody};
 use crate::id::{CallId, ItemNo, Revision, StepNo, TurnNo};
-use crate::permission::policy::{Grant, Mode};
+use crate::permission::policy::{Mode, Policy};
+use crate::permission::rule::Rule;
 use crate::time::Timestamp;
 use crate::tool::outcome::Todo;
 use crate::transcript::batch::{Batch, SessionState};
@@ -27,7 +28,7 @@ pub struct Machine {
     pub(super) turn: Option<Turn>,
     pub(super) queue: VecDeque<(TurnNo, Prompt)>,
     pub(super) todos: Vec<Todo>,
-    pub(super) grants: Vec<Grant>,
+    pub(super) grants: Vec<Rule>,
     /// Calls whose outcome is unknown.
     pub(super) unsettled: Vec<CallId>,
     pub(super) revision: Revision,
@@ -110,6 +111,11 @@ impl Machine {
     /// The permission mode from the next decision on.
     pub fn set_mode(&mut self, mode: Mode) {
         self.settings.mode = mode;
+    }
+
+    /// What permissions are decided with from the next decision on.
+    pub fn set_policy(&mut self, policy: Policy) {
+        self.settings.policy = policy;
     }
 
     /// What to do about one thing that happened, in order.

@@ -6,7 +6,8 @@ use crate::id::{AskId, CallId, RequestNo, StepNo, TurnNo};
 use crate::ledger::Operation;
 use crate::model::event::BlockContent;
 use crate::model::usage::Usage;
-use crate::permission::policy::Mode;
+use crate::permission::leave::Leave;
+use crate::permission::policy::{Mode, Policy};
 use crate::tool::call::{Call, Prepared};
 use crate::tool::spec::{Class, Spec};
 use std::collections::BTreeMap;
@@ -101,9 +102,9 @@ pub(super) enum SlotState {
     /// Its facts are being collected.
     Preparing,
     /// A client is being asked.
-    Asking(Box<Ask>, Prepared),
+    Asking(Box<Ask>, Prepared, Leave),
     /// It was allowed and begins when its record is committed.
-    Ready(Prepared),
+    Ready(Prepared, Leave),
     /// It runs.
     Running,
     /// The saved outcome that its cursor names is being loaded.
@@ -146,6 +147,8 @@ pub struct Settings {
     pub model: crate::model::catalog::ModelProfile,
     /// The permission mode.
     pub mode: Mode,
+    /// What permissions are decided with besides the mode.
+    pub policy: Policy,
     /// Model requests after which a turn ends.
     pub max_steps: u64,
     /// Absolute path of the session's folder in text form.

@@ -138,7 +138,11 @@ mod tests {
 
     #[test]
     fn a_question_shows_the_whole_command_and_what_a_yes_for_the_session_stores() {
-        let option = |kind, label: &str| AskOption { kind: OfferedChoice::Known(kind), label: label.to_owned() };
+        let option = |kind, label: &str| AskOption {
+            kind: OfferedChoice::Known(kind),
+            label: label.to_owned(),
+            rules: Vec::new(),
+        };
         let ask = Ask {
             id: "a1".to_owned(),
             call: "c1".to_owned(),
@@ -148,6 +152,7 @@ mod tests {
             title: "Run a command".to_owned(),
             command: Some("make\nrm -rf x\x1b[8m".to_owned()),
             paths: vec!["/w".to_owned()],
+            changes: Vec::new(),
             reason: "commands ask".to_owned(),
             options: vec![
                 option(Choice::AllowOnce, "Once"),

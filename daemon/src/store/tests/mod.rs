@@ -128,8 +128,7 @@ fn operation(call: u64, state: OpState) -> Operation {
         state,
         at: at(1),
         revision: Revision(3),
-        hash_before: None,
-        hash_after: None,
+        files: Vec::new(),
         process: None,
     }
 }
@@ -144,8 +143,9 @@ fn ask(id: u64, call: u64) -> Ask {
         title: "run make".into(),
         command: Some("make".into()),
         paths: vec!["/w".into()],
+        changes: Vec::new(),
         reason: "commands are asked for".into(),
-        options: vec![AskOption { kind: AskChoice::AllowOnce, label: "Allow".into() }],
+        options: vec![AskOption { kind: AskChoice::AllowOnce, label: "Allow".into(), rules: Vec::new() }],
         resolution: None,
     }
 }

@@ -102,7 +102,7 @@ impl Tool for GlobFileSearch {
             blocking::look(move || {
                 let base = resolve_existing(&env, args.base(&pattern))?;
                 let title = format!("find {} in {}", args.glob_pattern, base.shown);
-                Ok(Prepared { targets: vec![base.target()], command: None, title })
+                Ok(Prepared { targets: vec![base.target()], title, ..Prepared::default() })
             })
             .await
         })

@@ -171,7 +171,7 @@ impl Tool for Grep {
                 let place =
                     if args.path.is_some() { bases.first().map(|base| format!(" in {}", base.shown)) } else { None };
                 let title = format!("search {:?}{}", args.pattern, place.unwrap_or_default());
-                Ok(Prepared { targets: bases.iter().map(Resolved::target).collect(), command: None, title })
+                Ok(Prepared { targets: bases.iter().map(Resolved::target).collect(), title, ..Prepared::default() })
             })
             .await
         })

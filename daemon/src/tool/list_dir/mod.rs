@@ -44,7 +44,7 @@ impl Tool for ListDir {
             blocking::look(move || {
                 let folder = resolve_existing(&env, &args.target_directory)?;
                 let title = format!("list {}", folder.shown);
-                Ok(Prepared { targets: vec![folder.target()], command: None, title })
+                Ok(Prepared { targets: vec![folder.target()], title, ..Prepared::default() })
             })
             .await
         })

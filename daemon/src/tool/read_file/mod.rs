@@ -50,7 +50,7 @@ impl Tool for ReadFile {
             blocking::look(move || {
                 let file = resolve_existing(&env, &args.target_file)?;
                 let title = format!("read {}", file.shown);
-                Ok(Prepared { targets: vec![file.target()], command: None, title })
+                Ok(Prepared { targets: vec![file.target()], title, ..Prepared::default() })
             })
             .await
         })

@@ -1,5 +1,6 @@
 use super::*;
 use crate::tool::testing::{Place, fifo, permissions_bind, shown};
+use plimsoll_core::permission::leave::Leave;
 use plimsoll_core::workspace::FileVersion;
 use serde_json::{Value, json};
 use std::os::unix::fs::symlink;
@@ -174,7 +175,8 @@ async fn links_out_are_outside_and_a_swap_is_refused() {
     std::fs::write(place.o.join("f"), "TOPSECRET\n").unwrap();
     symlink(&place.o, place.w.join("d")).unwrap();
     let (events, _keep) = tokio::sync::mpsc::channel(1);
-    let run = ToolRun { call: &call, prepared: &prepared, env: &place.env, events, cancel: CancellationToken::new() };
+    let (env, leave, cancel) = (&place.env, Leave::FREE, CancellationToken::new());
+    let run = ToolRun { call: &call, prepared: &prepared, leave, env, events, cancel };
     let outcome = ReadFile.run(run).await;
     assert_eq!(outcome.status, Status::Failed);
     assert!(!format!("{outcome:?}").contains("TOPSECRET"));

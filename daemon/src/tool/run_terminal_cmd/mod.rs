@@ -86,6 +86,7 @@ impl Tool for RunTerminalCmd {
                 targets: vec![cwd.target()],
                 title: format!("run {short}{more}"),
                 command: Some(args.command),
+                ..Prepared::default()
             })
         })
     }
@@ -232,7 +233,7 @@ fn outcome(command: String, cwd: String, finished: Finished, asked: Option<Exit>
         (End::Unkillable, asked) => asked.unwrap_or(Exit::Cancelled),
     };
     let status = match exit {
-        Exit::Code(0) => Status::Ok,
+        Exit::Code(0) | Exit::Running => Status::Ok,
         Exit::Cancelled => Status::Cancelled,
         Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut | Exit::NotStarted => Status::Failed,
     };

@@ -88,6 +88,7 @@ fn exit(exit: Exit) -> String {
         Exit::TimedOut => "timed out, ended with everything it started".to_owned(),
         Exit::Cancelled => "interrupted by the user, ended with everything it started".to_owned(),
         Exit::NotStarted => "not started".to_owned(),
+        Exit::Running => "running".to_owned(),
     }
 }
 

@@ -16,10 +16,12 @@
 mod call;
 pub mod command;
 pub mod cursor;
+mod edit;
 mod entries;
 mod file;
 mod lines;
 mod matches;
+mod task;
 mod text;
 
 #[cfg(test)]
@@ -121,6 +123,8 @@ pub fn project(input: &ProjectionInput<'_>) -> Projection {
             Ok(Parts { facts: shown.facts, body: shown.body, partial: shown.partial })
         }
         Body::Todos(todos) => Ok(text::todos(todos)),
+        Body::Edit(edited) => Ok(edit::edit(edited)),
+        Body::Task(task) => Ok(task::task(input, task)),
     };
     match parts {
         Ok(parts) => finish(input, input.outcome.status, parts),

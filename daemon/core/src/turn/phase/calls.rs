@@ -5,9 +5,10 @@ use super::super::machine::Machine;
 use super::super::state::{Given, Phase, Slot, SlotState};
 use crate::event::{Ask, AskChoice, AskResolution, EventBody};
 use crate::id::CallId;
-use crate::ledger::{OpState, Operation, ProcessMark};
-use crate::permission::policy::{Decision, Grant, decide};
-use crate::tool::call::{Call, Prepared};
+use crate::ledger::{OpState, Operation, OperationFile, ProcessMark};
+use crate::permission::policy::{Decision, decide, grants};
+use crate::permission::rule::Scope;
+use crate::tool::call::{Call, FileChange, Prepared};
 use crate::tool::outcome::{Body, Outcome, Status};
 use crate::tool::spec::{Class, Kind};
 use crate::tool::{args, name};
@@ -105,7 +106,6 @@ impl Machine {
     }
 
     pub(in crate::turn) fn prepared(&mut self, id: CallId, result: Result<Prepared, String>) {
-        let (mode, grants) = (self.settings.mode, self.grants.clone());
         let Some(slot) = self.slot(id) else { return };
         if !matches!(slot.state, SlotState::Preparing) {
             return;
@@ -116,14 +116,19 @@ impl Machine {
             self.advance();
             return;
         };
-        match decide(mode, spec, prepared, &grants) {
-            Decision::Allow => slot.state = SlotState::Ready(prepared.clone()),
+        let settings = &self.settings;
+        match decide(settings.mode, &settings.policy, &self.grants, spec, prepared) {
+            Decision::Allow(leave) => {
+                if let Some(slot) = self.slot(id) {
+                    slot.state = SlotState::Ready(prepared.clone(), leave);
+                }
+            }
             Decision::Deny(reason) => {
                 self.record(id, prepared, OpState::Denied);
                 let text = format!("Not run: {reason}. Take another way.");
                 self.settle(id, Outcome { status: Status::Denied, body: Body::Text(text) });
             }
-            Decision::Ask { reason, options } => {
+            Decision::Ask { reason, options, leave } => {
                 self.counters.ask = self.counters.ask.next();
                 let ask = self.counters.ask;
                 let tool = spec.name.to_owned();
@@ -137,13 +142,14 @@ impl Machine {
                     title: prepared.title.clone(),
                     command: prepared.command.clone(),
                     paths: prepared.targets.iter().map(|target| target.path.clone()).collect(),
+                    changes: prepared.changes.clone(),
                     reason,
                     options,
                     resolution: None,
                 };
                 self.held.asks.push(question.clone());
                 let Some(slot) = self.slot(id) else { return };
-                slot.state = SlotState::Asking(Box::new(question), prepared.clone());
+                slot.state = SlotState::Asking(Box::new(question), prepared.clone(), leave);
                 self.record(id, prepared, OpState::Proposed);
                 self.add_event(EventBody::PermissionAsked { ask, call: id });
                 self.set_state(SessionState::Waiting);
@@ -155,25 +161,31 @@ impl Machine {
     pub(in crate::turn) fn answered(&mut self, given: Given) {
         let open = self.slots().and_then(|slots| {
             slots.iter().find_map(|slot| match &slot.state {
-                SlotState::Asking(ask, prepared) if ask.id == given.ask => Some((ask.clone(), prepared.clone())),
+                SlotState::Asking(ask, prepared, leave) if ask.id == given.ask => {
+                    Some((ask.clone(), prepared.clone(), *leave))
+                }
                 _ => None,
             })
         });
-        let Some((ask, prepared)) = open else {
+        let Some((ask, prepared, leave)) = open else {
             self.effects.push(Effect::AnswerTaken { ask: given.ask, taken: false });
             return;
         };
         let before = self.effects.len();
         let id = ask.call;
+        let mut lasting = Vec::new();
+        let chosen = ask.options.iter().find(|option| option.kind == given.choice).cloned();
         self.resolve_ask(*ask, AskResolution::Answered { choice: given.choice, advice: given.advice.clone() });
         match given.choice {
-            AskChoice::AllowOnce | AskChoice::AllowSession => {
-                if let (AskChoice::AllowSession, Some(slot)) = (given.choice, self.slot(id)) {
-                    let grant = Grant::of(&slot.tool, &prepared);
-                    self.grants.push(grant);
+            AskChoice::AllowOnce | AskChoice::AllowSession | AskChoice::AllowAlways => {
+                if let Some(option) = chosen {
+                    self.grants.extend(grants(&option, Scope::Session));
+                    if given.choice == AskChoice::AllowAlways {
+                        lasting = grants(&option, Scope::Project);
+                    }
                 }
                 if let Some(slot) = self.slot(id) {
-                    slot.state = SlotState::Ready(prepared);
+                    slot.state = SlotState::Ready(prepared, leave);
                 }
             }
             AskChoice::Reject => {
@@ -196,6 +208,9 @@ impl Machine {
         let after = self.effects.iter().skip(before).position(|effect| matches!(effect, Effect::Commit(_)));
         let at = after.map_or(self.effects.len(), |at| before + at + 1);
         self.effects.insert(at, Effect::AnswerTaken { ask: given.ask, taken: true });
+        if !lasting.is_empty() {
+            self.effects.insert(at, Effect::Grant(lasting));
+        }
     }
 
     fn any_asking(&mut self) -> bool {
@@ -228,8 +243,7 @@ impl Machine {
             state,
             at: now,
             revision,
-            hash_before: None,
-            hash_after: None,
+            files: prepared.changes.iter().map(operation_file).collect(),
             process: None,
         };
         slot.operation = Some(operation.clone());
@@ -261,22 +275,33 @@ impl Machine {
         let Some(slots) = self.slots() else { return };
         let mut starting = Vec::new();
         for slot in slots {
-            if let SlotState::Ready(prepared) = &slot.state
+            if let SlotState::Ready(prepared, leave) = &slot.state
                 && let Some(call) = &slot.call
             {
-                starting.push((call.clone(), prepared.clone()));
+                starting.push((call.clone(), prepared.clone(), *leave));
                 slot.state = SlotState::Running;
             }
         }
         if starting.is_empty() {
             return;
         }
-        for (call, prepared) in &starting {
+        for (call, prepared, _) in &starting {
             self.record(call.id, prepared, OpState::Running);
             self.add_event(EventBody::ToolStarted { call: call.id, title: prepared.title.clone() });
         }
         self.commit();
-        self.effects.extend(starting.into_iter().map(|(call, prepared)| Effect::Run { call, prepared }));
+        let run = |(call, prepared, leave)| Effect::Run { call, prepared, leave };
+        self.effects.extend(starting.into_iter().map(run));
+    }
+}
+
+fn operation_file(change: &FileChange) -> OperationFile {
+    OperationFile {
+        path: change.path.clone(),
+        before: change.before.clone(),
+        after: change.after.clone(),
+        mode: change.mode,
+        link: change.link,
     }
 }
 

@@ -125,8 +125,8 @@ impl Machine {
         for slot in slots {
             match &slot.state {
                 SlotState::Running => running.push(slot.id),
-                SlotState::Asking(ask, prepared) => ended.push((slot.id, Some((Ask::clone(ask), prepared.clone())))),
-                SlotState::Waiting | SlotState::Preparing | SlotState::Ready(_) | SlotState::Loading => {
+                SlotState::Asking(ask, prepared, _) => ended.push((slot.id, Some((Ask::clone(ask), prepared.clone())))),
+                SlotState::Waiting | SlotState::Preparing | SlotState::Ready(..) | SlotState::Loading => {
                     ended.push((slot.id, None));
                 }
                 SlotState::Done => {}

@@ -46,6 +46,7 @@ pub(super) fn facts(command: Option<&str>) -> Prepared {
         targets: vec![Target { path: "/w".into(), zone: Zone::Root(WorkspacePath::new(0, "")) }],
         command: command.map(str::to_owned),
         title: "t".into(),
+        ..Prepared::default()
     }
 }
 

@@ -28,7 +28,7 @@ fn prepared(dice: Dice, command: bool) -> Result<Prepared, String> {
         _ => Zone::Root(WorkspacePath::new(0, "a")),
     };
     let targets = vec![Target { path: "/w/a".into(), zone }];
-    Ok(Prepared { targets, command: command.then(|| "make".to_owned()), title: "do it".into() })
+    Ok(Prepared { targets, command: command.then(|| "make".to_owned()), title: "do it".into(), ..Prepared::default() })
 }
 
 /// Lets one pending thing be answered.

@@ -11,7 +11,8 @@ use crate::id::{AskId, CallId, RequestNo, Revision, StepNo, TurnNo};
 use crate::ledger::{OpState, Operation};
 use crate::model::catalog::ModelProfile;
 use crate::model::request::Api;
-use crate::permission::policy::{Grant, Mode};
+use crate::permission::policy::{Mode, Policy};
+use crate::permission::rule::Rule;
 use crate::time::Timestamp;
 use crate::tool::call::Call;
 use crate::transcript::batch::{Batch, SessionState, StoredProjection};
@@ -110,7 +111,7 @@ impl Stored {
             },
             operations: self.operations.values().filter(|operation| !operation.state.is_settled()).cloned().collect(),
             asks: self.asks.values().filter(|ask| ask.resolution.is_none()).cloned().collect(),
-            grants: Vec::<Grant>::new(),
+            grants: Vec::<Rule>::new(),
             todos: Vec::new(),
             open_calls: calls.filter(|(call, ..)| !answered(*call)).collect(),
             running_turn: started.difference(&completed).next().copied(),
@@ -176,6 +177,7 @@ pub(super) fn settings(api: Api) -> Settings {
             price: None,
         },
         mode: Mode::Ask,
+        policy: Policy::default(),
         max_steps: 20,
         session_dir: "/data/s".into(),
     }
@@ -238,6 +240,7 @@ impl World {
                 Effect::LoadResult { call, .. } => self.pending.push(Pending::Load(call)),
                 Effect::StartTimer { id, .. } => self.pending.push(Pending::Timer(id)),
                 Effect::Accepted { turn, queued } => self.accepted.push((turn, queued)),
+                Effect::Grant(_) => {}
                 Effect::AnswerTaken { ask, taken } => self.answers.push((ask, taken)),
             }
         }

@@ -22,7 +22,7 @@ async fn leave_asking(place: &Place) {
         arguments: r#"{"command":"make"}"#.into(),
         provider_id: None,
     };
-    let option = |kind| AskOption { kind, label: "l".into() };
+    let option = |kind| AskOption { kind, label: "l".into(), rules: Vec::new() };
     let ask = Ask {
         id: AskId(1),
         call: CallId(1),
@@ -32,6 +32,7 @@ async fn leave_asking(place: &Place) {
         title: "make".into(),
         command: Some("make".into()),
         paths: vec![],
+        changes: Vec::new(),
         reason: "it runs a command".into(),
         options: vec![option(AskChoice::AllowOnce), option(AskChoice::Reject)],
         resolution: None,

@@ -49,7 +49,7 @@ impl Tool for Command {
             let command = call.args["command"].as_str().map(str::to_owned);
             assert!(command.as_deref() != Some("panic in prepare"));
             let targets = vec![Target { path: "/w".into(), zone: Zone::Root(WorkspacePath::new(0, "")) }];
-            Ok(Prepared { targets, command, title: "a command".into() })
+            Ok(Prepared { targets, command, title: "a command".into(), ..Prepared::default() })
         })
     }
 
