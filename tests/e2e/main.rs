@@ -15,6 +15,7 @@ mod disk_full;
 mod git;
 mod interrupt;
 mod models;
+mod permissions;
 mod secrets;
 mod sessions;
 mod side_by_side;

@@ -3,6 +3,7 @@
 
 mod behaviour;
 mod edges;
+mod permission;
 mod random;
 mod seen;
 mod world;
