@@ -5,6 +5,7 @@ mod support;
 
 use plimsoll::process::Helper;
 use plimsoll::process::sandbox::probe::{Found, Probe};
+use plimsoll::tool::run_terminal_cmd::RunTerminalCmd;
 use plimsoll_core::permission::leave::{Files, Leave};
 use plimsoll_core::tool::outcome::{Exit, Status};
 use plimsoll_core::tool::projection::command::project_command;
@@ -13,7 +14,7 @@ use std::io::ErrorKind;
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use support::{Ran, Workspace, until};
@@ -23,17 +24,47 @@ const ROOTS_OFFLINE: Leave = Leave { files: Files::Roots, network: false };
 const NOTHING: Leave = Leave { files: Files::Nothing, network: false };
 const SECRET: &str = "CANARY-51d0";
 
-fn helper() -> Helper {
-    Helper::at(env!("CARGO_BIN_EXE_plimsoll"))
+const BINARY: &str = env!("CARGO_BIN_EXE_plimsoll");
+
+/// What a system grants to the helper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum System {
+    /// What it grants to these tests.
+    AsItIs,
+    /// No privileges, but namespaces: any user of most systems.
+    Unprivileged,
+    /// No view of the file system of its own.
+    WithoutView,
+    /// No network of its own.
+    WithoutNetwork,
 }
 
-async fn probe() -> Found {
-    Probe::default().found(&helper()).await.clone()
+impl System {
+    const WITH_FILES: [Self; 3] = [Self::AsItIs, Self::Unprivileged, Self::WithoutView];
+
+    fn helper(self, folder: &Path) -> Helper {
+        let line = match self {
+            Self::AsItIs => return Helper::at(BINARY),
+            Self::Unprivileged => "unshare -U --map-user=1000 --map-group=1000".to_owned(),
+            Self::WithoutView | Self::WithoutNetwork => {
+                let kind = if self == Self::WithoutView { "mnt" } else { "net" };
+                format!("unshare -Ur sh -c 'echo 0 > /proc/sys/user/max_{kind}_namespaces && exec \"$@\"' sh")
+            }
+        };
+        let script = folder.join("helper");
+        std::fs::write(&script, format!("#!/bin/sh\nexec {line} {BINARY} \"$@\"\n")).unwrap();
+        std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        Helper::at(script)
+    }
+}
+
+async fn probe(helper: &Helper) -> Found {
+    Probe::default().found(helper).await.clone()
 }
 
 /// Whether this kernel can enforce what a test is about.
 async fn enforced(leave: Leave) -> bool {
-    let sandbox = probe().await.sandbox();
+    let sandbox = probe(&Helper::at(BINARY)).await.sandbox();
     (leave.files == Files::All || sandbox.files) && (leave.network || sandbox.network)
 }
 
@@ -69,6 +100,12 @@ impl Jail {
         Self { workspace, base }
     }
 
+    fn on(mut self, system: System) -> Self {
+        let helper = system.helper(&self.base);
+        self.workspace.tool = RunTerminalCmd::new(helper, self.workspace.background.clone());
+        self
+    }
+
     /// Runs a command in which `@` stands for the folder with all this.
     async fn run(&self, command: &str) -> Ran {
         self.workspace.run(&command.replace('@', self.base.to_str().unwrap())).await
@@ -86,48 +123,47 @@ fn facts(ran: &Ran) -> Vec<String> {
     project_command(ran.command(), 2_000, |_| 0).facts
 }
 
+const WRITES: &[&str] = &[
+    "echo x > @/outside/new",
+    "echo x > @/outside/victim",
+    "truncate -s 0 @/outside/victim",
+    "rm @/outside/victim",
+    "mv @/outside/victim .",
+    "mkdir @/outside/folder",
+    "ln -s @/outside link && echo x > link/new",
+    "ln -s @/outside/victim to_victim && echo x > to_victim",
+    "ln @/outside/victim hard && echo x > hard",
+    "echo x > /proc/self/root@/outside/new",
+    "exec 3< @/outside && echo x > /proc/self/fd/3/new",
+    "cd @/outside && echo x > new",
+    "(cd / && echo x > .@/outside/new)",
+    "cp /bin/sh @/home/.profile",
+    "setsid -w sh -c 'echo x > @/outside/new'",
+    "bash -c 'bash -c \"echo x > @/outside/new\"'",
+    "unshare -Ur sh -c 'echo x > @/outside/new'",
+    "mount --bind @/outside . && echo x > new",
+    "echo x > @/data/p/log",
+];
+
 #[tokio::test]
 async fn writing_outside_is_refused_by_every_way_there() {
     if !enforced(ROOTS).await {
         return;
     }
-    let jail = Jail::new(ROOTS);
-    for command in [
-        "echo x > @/outside/new",
-        "echo x > @/outside/victim",
-        "truncate -s 0 @/outside/victim",
-        "rm @/outside/victim",
-        "mv @/outside/victim .",
-        "mkdir @/outside/folder",
-        "ln -s @/outside link && echo x > link/new",
-        "ln -s @/outside/victim to_victim && echo x > to_victim",
-        "ln @/outside/victim hard && echo x > hard",
-        "echo x > /proc/self/root@/outside/new",
-        "exec 3< @/outside && echo x > /proc/self/fd/3/new",
-        "cd @/outside && echo x > new",
-        "(cd / && echo x > .@/outside/new)",
-        "cp /bin/sh @/home/.profile",
-        "setsid sh -c 'echo x > @/outside/new'",
-        "bash -c 'bash -c \"echo x > @/outside/new\"'",
-        "unshare -Ur sh -c 'echo x > @/outside/new'",
-        "mount --bind @/outside . && echo x > new",
-        "echo x > @/data/p/log",
-    ] {
+    for (system, command) in
+        System::WITH_FILES.into_iter().flat_map(|system| WRITES.iter().map(move |write| (system, *write)))
+    {
+        let jail = Jail::new(ROOTS).on(system);
         let ran = jail.run(command).await;
-        assert_eq!(ran.outcome.status, Status::Failed, "{command}: {:?}", ran.command().output.head);
-        assert!(jail.unharmed(), "{command}");
-        assert_eq!(
-            facts(&ran).last().map(String::as_str).filter(|fact| !fact.contains("line")),
-            None,
-            "{command}: the number of lines stands last"
-        );
+        assert_eq!(ran.outcome.status, Status::Failed, "{system:?} {command}: {:?}", ran.command().output.head);
+        assert!(jail.unharmed(), "{system:?} {command}");
         assert!(
             facts(&ran).contains(
                 &"sandbox: writes only in the project and in folders for temporary files, no access to keys and \
                   Plimsoll's own files"
                     .to_owned()
             ),
-            "{command}: {:?}",
+            "{system:?} {command}: {:?}",
             facts(&ran)
         );
     }
@@ -138,17 +174,19 @@ async fn the_project_and_temporary_files_can_be_written() {
     if !enforced(ROOTS).await {
         return;
     }
-    let jail = Jail::new(ROOTS);
-    let ran = jail
+    for system in System::WITH_FILES {
+        let jail = Jail::new(ROOTS).on(system);
+        let ran = jail
         .run(
             "set -e; echo a > a; mkdir -p d/e; mv a d/e/b; ln -s d/e/b l; cat l; rm -r d; f=$(mktemp); echo t > $f; \
              cat $f; rm $f; echo n > /dev/null; head -c 1 /dev/urandom | wc -c; ls / > /dev/null; ls ~ > /dev/null; \
              git init -q . && git -c user.name=n -c user.email=e commit -q --allow-empty -m m && git log --format=%s",
         )
         .await;
-    assert_eq!(ran.shown(), (Status::Ok, "a\nt\n1\nm\n"), "{:?}", ran.command());
-    // A command that did what it should says nothing of what it was held to.
-    assert!(!facts(&ran).iter().any(|fact| fact.contains("sandbox")), "{:?}", facts(&ran));
+        assert_eq!(ran.shown(), (Status::Ok, "a\nt\n1\nm\n"), "{:?}", ran.command());
+        // A command that did what it should says nothing of what it was held to.
+        assert!(!facts(&ran).iter().any(|fact| fact.contains("sandbox")), "{:?}", facts(&ran));
+    }
 }
 
 #[tokio::test]
@@ -170,9 +208,13 @@ async fn keys_and_plimsolls_own_folders_cannot_be_read() {
         return;
     }
     // Plimsoll's folders may lie anywhere, also where commands may write.
-    let places = [tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(), tempfile::tempdir().unwrap()];
-    for place in places {
-        let jail = Jail::below(place, ROOTS);
+    let outside_temp = || tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for (place, system) in System::WITH_FILES
+        .map(|system| [(outside_temp(), system), (tempfile::tempdir().unwrap(), system)])
+        .into_iter()
+        .flatten()
+    {
+        let jail = Jail::below(place, ROOTS).on(system);
         for command in [
             "cat @/home/.ssh/id_rsa",
             "cat ~/.ssh/id_rsa",
@@ -193,8 +235,12 @@ async fn keys_and_plimsolls_own_folders_cannot_be_read() {
             "touch @/run/new && echo CANARY",
         ] {
             let ran = jail.run(command).await;
-            assert_eq!(ran.outcome.status, Status::Failed, "{command}: {:?}", ran.command().output.head);
-            assert!(!ran.command().output.head.contains("CANARY"), "{command}: {:?}", ran.command().output.head);
+            assert_eq!(ran.outcome.status, Status::Failed, "{system:?} {command}: {:?}", ran.command().output.head);
+            assert!(
+                !ran.command().output.head.contains("CANARY"),
+                "{system:?} {command}: {:?}",
+                ran.command().output.head
+            );
         }
         // What is readable of them is, and cannot be written.
         assert_eq!(jail.run("cat @/data/p/log").await.shown(), (Status::Ok, SECRET));
@@ -232,8 +278,13 @@ async fn without_network_nothing_is_reached_but_oneself() {
         let mut buffer = [0; 16];
         tcp.accept().is_ok() || udp.recv(&mut buffer).is_ok() || unix.accept().is_ok()
     };
-    for files in [Files::Roots, Files::All] {
-        let jail = Jail::new(Leave { files, network: false });
+    for (files, system) in [
+        (Files::Roots, System::AsItIs),
+        (Files::All, System::AsItIs),
+        (Files::Roots, System::Unprivileged),
+        (Files::Roots, System::WithoutView),
+    ] {
+        let jail = Jail::new(Leave { files, network: false }).on(system);
         for command in [&connect, &abstract_connect, &"getent hosts example.com".to_owned()] {
             let ran = jail.run(command).await;
             assert_eq!(ran.outcome.status, Status::Failed, "{command}: {:?}", ran.command().output.head);
@@ -330,7 +381,8 @@ async fn what_a_command_leaves_running_stays_in_its_limits_and_says_how_it_ends(
         return;
     }
     let jail = Jail::new(ROOTS);
-    let ran = jail.run("(until [ -e go ]; do sleep 0.02; done; echo x > @/outside/new; echo x > done) & echo ready").await;
+    let ran =
+        jail.run("(until [ -e go ]; do sleep 0.02; done; echo x > @/outside/new; echo x > done) & echo ready").await;
     assert_eq!(ran.shown(), (Status::Ok, "ready\n"));
     let pids = ran.command().left_running.iter().map(u32::to_string).collect::<Vec<_>>();
     let body = project_command(ran.command(), 2_000, |_| 0).body;
@@ -353,7 +405,8 @@ async fn resources_are_limited_in_every_mode() {
             continue;
         }
         workspace.leave = leave;
-        let ran = workspace.run("ulimit -Sc; [ $(ulimit -Hn) -le 1048576 ] && [ $(ulimit -u) -le 16384 ] && echo few").await;
+        let ran =
+            workspace.run("ulimit -Sc; [ $(ulimit -Hn) -le 1048576 ] && [ $(ulimit -u) -le 16384 ] && echo few").await;
         assert_eq!(ran.shown(), (Status::Ok, "0\nfew\n"));
     }
     assert_eq!(workspace.run("exit 3").await.command().limits.is_some(), workspace.leave != Leave::FREE);
@@ -363,25 +416,17 @@ async fn resources_are_limited_in_every_mode() {
 
 #[tokio::test]
 async fn what_cannot_be_enforced_is_said_and_the_command_is_not_run() {
-    // A helper in a user namespace that is granted no network.
-    let mut workspace = Workspace::new();
-    let script = workspace.root.join("helper");
-    let text = format!(
-        "#!/bin/sh\nexec unshare -Ur sh -c 'echo 0 > /proc/sys/user/max_net_namespaces && exec \"$@\"' sh {} \"$@\"\n",
-        helper().path().display()
-    );
-    std::fs::write(&script, text).unwrap();
-    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
-    let helper = Helper::at(&script);
-    let Some(why) = Probe::default().found(&helper).await.network.clone() else {
-        panic!("a network that is refused is not there");
-    };
+    if !enforced(ROOTS_OFFLINE).await {
+        return;
+    }
+    let jail = Jail::new(ROOTS_OFFLINE).on(System::WithoutNetwork);
+    let found = probe(&System::WithoutNetwork.helper(&jail.base)).await;
+    let why = found.network.clone().unwrap();
+    assert!(!found.sandbox().network);
     assert!(why.contains("a network namespace is refused"), "{why}");
-    workspace.tool = plimsoll::tool::run_terminal_cmd::RunTerminalCmd::new(helper, workspace.background.clone());
-    workspace.leave = ROOTS_OFFLINE;
-    let ran = workspace.run("touch ran").await;
+    let ran = jail.run("touch ran").await;
     assert_eq!(ran.outcome.status, Status::Failed);
-    assert!(!workspace.root.join("ran").exists());
+    assert!(!jail.workspace.root.join("ran").exists());
     let output = &ran.command().output.head;
     match ran.command().exit {
         Exit::NotStarted => assert!(
