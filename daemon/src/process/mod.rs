@@ -9,6 +9,7 @@
 //! Nothing here knows of sessions or tools.
 
 pub mod background;
+pub mod children;
 pub mod detach;
 pub mod environment;
 pub mod exec;
