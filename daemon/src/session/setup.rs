@@ -1,18 +1,22 @@
 //! What sessions work with: shared by all of a daemon, by those of a project, and for one turn.
 
-use super::api::{ApiError, ApiErrorKind, Client};
+use super::api::{ApiError, ApiErrorKind, Client, ProjectInfo};
 use super::editors::Editors;
-use crate::config::{Config, Folders, Overrides};
-use crate::process::{background::Background, key_command};
+use super::lasting::Lasting;
+use crate::config::{Config, Folders, Overrides, Permissions};
+use crate::process::sandbox::probe::Probe;
+use crate::process::{Helper, background::Background, key_command};
 use crate::provider::endpoint::{Endpoint, Secret};
 use crate::provider::{self, Http};
+use crate::store::ProjectRecord;
 use crate::tool::ToolEnv;
 use crate::tool::registry::Registry;
 use crate::workspace::{ClientFacts, Workspace};
 use plimsoll_core::id::{ProjectKey, SessionId};
 use plimsoll_core::model::catalog::ModelProfile;
 use plimsoll_core::path;
-use plimsoll_core::permission::policy::Policy;
+use plimsoll_core::permission::policy::{Policy, Sandbox};
+use plimsoll_core::permission::rule::Rule;
 use plimsoll_core::workspace::{EditorState, Environment, GitBlock};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -34,6 +38,25 @@ pub(super) struct Shared {
     pub(super) http: Arc<Http>,
     pub(super) editors: Editors,
     pub(super) running_turns: Arc<AtomicUsize>,
+    pub(super) sandbox: Sandboxes,
+}
+
+/// What this machine can hold a command to.
+#[derive(Default)]
+pub(super) struct Sandboxes {
+    /// What starts commands; without it none is held to anything.
+    pub(super) helper: Option<Helper>,
+    pub(super) probe: Probe,
+}
+
+impl Sandboxes {
+    /// Found out when it is first asked for.
+    async fn found(&self) -> Sandbox {
+        match &self.helper {
+            Some(helper) => self.probe.found(helper).await.sandbox(),
+            None => Sandbox::default(),
+        }
+    }
 }
 
 /// Shared by the sessions of a project.
@@ -43,6 +66,8 @@ pub(super) struct Project {
     pub(super) workspace: Workspace,
     /// The project's folder in the data folder.
     pub(super) folder: PathBuf,
+    /// What the user decided for it for good.
+    pub(super) lasting: Lasting,
     pub(super) shared: Arc<Shared>,
 }
 
@@ -53,7 +78,10 @@ pub(super) struct TurnSetup {
     pub(super) endpoint: Endpoint,
     pub(super) key: Option<Secret>,
     pub(super) max_steps: u64,
-    pub(super) policy: Policy,
+    pub(super) permissions: Permissions,
+    sandbox: Sandbox,
+    /// Rules that the client brought along for this turn.
+    pub(super) allow: Vec<Rule>,
     /// The session's folder in text form.
     pub(super) session_dir: String,
     pub(super) tool_env: Arc<ToolEnv>,
@@ -84,12 +112,16 @@ impl Project {
             .await
             .map_err(|error| key_missing(error.message))?;
         let session_dir = self.folder.join(session.as_str());
+        let home = client.env.get("HOME").map(Path::new).filter(|home| home.is_absolute());
+        let writable: Vec<PathBuf> = config.permissions.writable(home).iter().map(|path| canonical(path)).collect();
         Ok(TurnSetup {
             profile,
             endpoint,
             key,
             max_steps: u64::from(config.max_steps_per_turn),
-            policy: Policy::default(),
+            permissions: config.permissions.clone(),
+            sandbox: self.shared.sandbox.found().await,
+            allow: Vec::new(),
             session_dir: path::escape(session_dir.as_os_str().as_bytes()),
             tool_env: Arc::new(ToolEnv {
                 roots: self.roots.clone().into(),
@@ -98,12 +130,27 @@ impl Project {
                 readable: vec![self.folder.clone()].into(),
                 protected: self.protected(),
                 pre_images: self.folder.join("pre-images"),
-                writable: Arc::default(),
+                writable: writable.into(),
                 secret_env: config.secret_env().into(),
             }),
             workspace: self.workspace.clone(),
             config_folder: self.shared.folders.config.clone(),
         })
+    }
+
+    /// What decisions of a turn are made with now.
+    pub(super) fn policy(&self, turn: &TurnSetup) -> Policy {
+        let known = self.lasting.known();
+        let mut rules = turn.permissions.rules.clone();
+        rules.extend(known.rules);
+        rules.extend(turn.allow.iter().cloned());
+        Policy { rules, trusted: known.trusted, sandbox: turn.sandbox }
+    }
+
+    /// What clients are told of the project.
+    pub(super) fn info(&self, record: ProjectRecord) -> ProjectInfo {
+        let trusted = self.lasting.known().trusted;
+        ProjectInfo { key: record.key, roots: record.roots, created_at: record.created_at, trusted }
     }
 
     fn protected(&self) -> Arc<[PathBuf]> {

@@ -233,7 +233,8 @@ async fn service(folders: &Folders) -> (Service, mpsc::UnboundedReceiver<Started
     let stores = Stores::open(&folders.data).await.unwrap();
     let background = Arc::new(Background::default());
     let command = Arc::new(Command { started });
-    (Service::with_commands(folders.clone(), BTreeMap::new(), stores, background, command), commands)
+    let sandbox = Sandboxes::default();
+    (Service::with_commands(folders.clone(), BTreeMap::new(), stores, background, sandbox, command), commands)
 }
 
 /// A client that takes what comes.
