@@ -61,7 +61,12 @@ pub enum Effect {
     /// answers or says something.
     Suspend,
     /// Keep these rules for the project: the user allowed them for good.
-    Grant(Vec<Rule>),
+    Grant {
+        /// The call that was asked about.
+        call: CallId,
+        /// The rules.
+        rules: Vec<Rule>,
+    },
     /// An answer was taken (`true`), or came too late.
     AnswerTaken {
         /// The question.

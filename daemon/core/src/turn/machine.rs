@@ -12,7 +12,7 @@ use crate::id::{CallId, ItemNo, Revision, StepNo, TurnNo};
 use crate::ledger::{OpState, Operation};
 use crate::model::usage::Usage;
 use crate::permission::policy::{Mode, Policy};
-use crate::permission::rule::Rule;
+use crate::permission::rule::{Rule, Scope};
 use crate::time::Timestamp;
 use crate::tool::outcome::{TaskEnd, Todo};
 use crate::transcript::batch::{Batch, SessionState};
@@ -149,8 +149,10 @@ impl Machine {
         self.settings.mode = mode;
     }
 
-    /// What permissions are decided with from the next decision on.
+    /// What permissions are decided with from the next decision on. It holds what was allowed for the project and is still
+    /// allowed; what an answer allowed so until now is forgotten.
     pub fn set_policy(&mut self, policy: Policy) {
+        self.grants.retain(|rule| rule.scope == Scope::Session);
         self.settings.policy = policy;
     }
 

@@ -200,10 +200,12 @@ impl Machine {
         match given.choice {
             AskChoice::AllowOnce | AskChoice::AllowSession | AskChoice::AllowAlways => {
                 if let Some(option) = chosen {
-                    self.grants.extend(grants(&option, Scope::Session));
-                    if given.choice == AskChoice::AllowAlways {
-                        lasting = grants(&option, Scope::Project);
+                    let lasts = given.choice == AskChoice::AllowAlways;
+                    let rules = grants(&option, if lasts { Scope::Project } else { Scope::Session });
+                    if lasts {
+                        lasting.clone_from(&rules);
                     }
+                    self.grants.extend(rules);
                 }
                 match facts {
                     Some((prepared, leave)) => {
@@ -242,7 +244,7 @@ impl Machine {
         let at = after.map_or(self.effects.len(), |at| before + at + 1);
         self.effects.insert(at, Effect::AnswerTaken { ask, taken: true });
         if !lasting.is_empty() {
-            self.effects.insert(at, Effect::Grant(lasting));
+            self.effects.insert(at, Effect::Grant { call: id, rules: lasting });
         }
     }
 
