@@ -35,6 +35,7 @@ fn command() -> Body {
         stderr: Output::default(),
         log: None,
         left_running: vec![],
+        limits: None,
     })
 }
 

@@ -108,6 +108,7 @@ impl Project {
                 readable: vec![self.folder.clone()].into(),
                 protected: self.protected(),
                 pre_images: self.folder.join("pre-images"),
+                writable: Arc::default(),
                 secret_env: config.secret_env().into(),
             }),
             workspace: self.workspace.clone(),

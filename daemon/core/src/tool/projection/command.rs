@@ -46,6 +46,12 @@ pub fn project_command(run: &CommandRun, call: CallId, budget: u64, tokens: fn(&
     if run.cwd != "." {
         facts.push(format!("in {}", run.cwd));
     }
+    // What a command was held to matters when it failed: an error about a permission or a network may be Plimsoll's doing.
+    if let Some(limits) = &run.limits
+        && !matches!(run.exit, Exit::Code(0) | Exit::Running)
+    {
+        facts.push(format!("sandbox: {limits}"));
+    }
     if run.exit == Exit::NotStarted {
         return CommandProjection { facts, body: run.output.head.trim_end().to_owned(), partial: false };
     }
