@@ -2,10 +2,13 @@
 //! machine.
 
 mod answer;
+mod background;
 mod begin;
 mod calls;
 mod end;
 mod host;
+mod limits;
 mod outcome;
 mod request;
 mod seen;
+pub(super) mod suspend;
