@@ -73,6 +73,8 @@ texts! {
     CRASHED = "reminders/crashed.md" ["what", "done"];
     /// Calls whose end was not seen.
     UNKNOWN_OPERATIONS = "reminders/unknown_operations.md" ["list"];
+    /// The user undid what calls wrote.
+    UNDONE = "reminders/undone.md" ["what", "list"];
     /// An instruction file is new or changed.
     INSTRUCTIONS_CHANGED = "reminders/instructions_changed.md" ["file"];
     /// An instruction file is gone.
@@ -139,13 +141,22 @@ pub fn reminder_crashed(what: &str, done: &str) -> String {
 
 /// Calls whose end was not seen, each as one line such as `c7 run_terminal_cmd: make install`.
 pub fn reminder_unknown_operations(calls: &[String]) -> String {
+    reminder(&render(&UNKNOWN_OPERATIONS, &[("list", &list(calls))]))
+}
+
+/// The user undid `what`, such as `call c7`; each file with what stands there now is one line.
+pub fn reminder_undone(what: &str, files: &[String]) -> String {
+    reminder(&render(&UNDONE, &[("what", &escape::data(what)), ("list", &list(files))]))
+}
+
+fn list(lines: &[String]) -> String {
     let mut list = String::new();
-    for (at, call) in calls.iter().enumerate() {
-        let line = call.replace(['\n', '\r'], " ");
+    for (at, line) in lines.iter().enumerate() {
+        let line = line.replace(['\n', '\r'], " ");
         // Writing to a String cannot fail.
         let _ = write!(list, "{}- {}", if at == 0 { "" } else { "\n" }, escape::data(&line));
     }
-    reminder(&render(&UNKNOWN_OPERATIONS, &[("list", &list)]))
+    list
 }
 
 enum Piece<'a> {

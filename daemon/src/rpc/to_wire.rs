@@ -113,6 +113,7 @@ fn body(body: &ItemBody, projection: Option<&str>) -> transcript::ItemBody {
                 MetaCause::UnknownOperations => "unknownOperations",
                 MetaCause::InstructionsChanged => "instructionsChanged",
                 MetaCause::EnvironmentChanged => "environmentChanged",
+                MetaCause::Undone => "undone",
             };
             transcript::ItemBody::Meta { cause: cause.to_owned(), text: meta.text.clone() }
         }
@@ -147,6 +148,7 @@ fn body(body: &ItemBody, projection: Option<&str>) -> transcript::ItemBody {
                 NoticeCause::StoreError => "storeError",
                 NoticeCause::Limit => "limit",
                 NoticeCause::ModelChanged => "modelChanged",
+                NoticeCause::Undone => "undone",
                 NoticeCause::Info => "info",
             };
             transcript::ItemBody::Notice { cause: cause.to_owned(), text: notice.text.clone() }

@@ -81,6 +81,8 @@ pub enum MetaCause {
     InstructionsChanged,
     /// Other facts that the head stated have changed.
     EnvironmentChanged,
+    /// The user undid what calls wrote.
+    Undone,
 }
 
 /// Text by the model.
@@ -147,6 +149,8 @@ pub enum NoticeCause {
     Limit,
     /// The model of the session changed.
     ModelChanged,
+    /// What calls wrote was undone.
+    Undone,
     /// Something else worth showing.
     Info,
 }

@@ -161,6 +161,7 @@ fn meta_word(cause: MetaCause) -> &'static str {
         MetaCause::UnknownOperations => "unknown_operations",
         MetaCause::InstructionsChanged => "instructions_changed",
         MetaCause::EnvironmentChanged => "environment_changed",
+        MetaCause::Undone => "undone",
     }
 }
 
@@ -173,6 +174,7 @@ fn notice_word(cause: NoticeCause) -> &'static str {
         NoticeCause::StoreError => "store_error",
         NoticeCause::Limit => "limit",
         NoticeCause::ModelChanged => "model_changed",
+        NoticeCause::Undone => "undone",
         NoticeCause::Info => "info",
     }
 }
