@@ -5,6 +5,7 @@
 
 pub mod checkpoint;
 pub mod context;
+pub mod edit;
 pub mod escape;
 pub mod event;
 pub mod id;
