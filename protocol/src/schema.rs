@@ -1,7 +1,9 @@
 //! The JSON Schema of the whole wire, generated from the types. `protocol/schema/plimsoll.schema.json` is its committed
 //! form; a test compares the two.
 
-use crate::{checkpoint, daemon, editor, error, event, hello, life, permission, project, session, transcript, turn, version};
+use crate::{
+    checkpoint, daemon, editor, error, event, hello, life, permission, project, session, transcript, turn, version,
+};
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 

@@ -1,5 +1,7 @@
 //! From our values to the wire's: total functions, except where the store could not give what an event speaks of.
 
+pub mod checkpoint;
+
 use crate::session::api::{ProjectInfo, ResolvedEvent, SessionInfo, TranscriptPage, Update};
 use plimsoll_core::event::{Ask, AskChoice, AskResolution, Delta, EventBody, TurnEnd};
 use plimsoll_core::model::usage::Usage;
