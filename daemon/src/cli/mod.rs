@@ -6,6 +6,7 @@ mod args;
 mod ask;
 mod bridge;
 mod build;
+mod confirm;
 mod connect;
 mod daemon;
 mod lock;
@@ -17,6 +18,7 @@ mod sessions;
 mod show;
 mod socket;
 mod start;
+mod undo;
 mod wiring;
 
 use plimsoll_protocol::hello::Facade;

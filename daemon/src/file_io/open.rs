@@ -70,7 +70,11 @@ pub fn open_file(canonical: &Path) -> Result<(File, Metadata), OpenError> {
 
 /// Opens the folder at a canonical path for listing. Follows no link.
 pub fn open_dir(canonical: &Path) -> Result<OwnedFd, OpenError> {
-    open(canonical, OFlags::RDONLY | OFlags::DIRECTORY)
+    match open(canonical, OFlags::RDONLY | OFlags::DIRECTORY) {
+        // A link that is to be opened as a folder without being followed is no folder.
+        Err(OpenError::NotDir) if canonical.is_symlink() => Err(OpenError::Link),
+        opened => opened,
+    }
 }
 
 /// What something is when it is no regular file.

@@ -9,6 +9,7 @@ pub mod diff;
 mod error;
 mod layout;
 mod near;
+pub mod patch;
 mod region;
 mod replace;
 mod search;

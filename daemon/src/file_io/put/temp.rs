@@ -9,14 +9,16 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How old a temporary file must be to count as left by a crash: no write takes that long.
 pub(super) const STALE: Duration = Duration::from_secs(600);
 
 /// How the names of temporary files begin.
 pub(super) const PREFIX: &str = ".plimsoll-";
+
+/// How often names are exchanged back while others replace the file at the same moment.
+const MOST_TURNS: usize = 64;
 
 /// A name that no other file has.
 pub(super) fn unused_name() -> OsString {
@@ -35,8 +37,8 @@ impl<'a> Temp<'a> {
     /// An empty one in the folder of `place`, with at most these permission bits. It has the same name at each write of
     /// the same file, so that what a crash left is found; another name when that one is taken.
     pub(super) fn new(place: &'a Place, mode: Mode) -> Result<Self, Errno> {
-        let usual: OsString = format!("{PREFIX}{}", FileVersion::of(place.name.as_bytes())).into();
-        clear(place, &usual);
+        let usual = usual_name(place);
+        clear(place, &usual, SystemTime::now());
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let (name, file) = match rustix::fs::openat(&place.dir, &usual, flags, mode) {
             Err(Errno::EXIST) => {
@@ -89,21 +91,31 @@ impl<'a> Temp<'a> {
             Err(errno) => return Err(errno.into()),
         }
         // The temporary name now stands for what had the file's name before.
-        let before = self.place.look_at(&self.name);
-        if matches!(&before, Ok(Some(There::File { version, .. })) if version == expected) {
+        let mut aside = self.place.look_at(&self.name);
+        if matches!(&aside, Ok(Some(There::File { version, .. })) if version == expected) {
             return Ok(());
         }
-        self.exchange()?;
-        let now = self.place.look_at(&self.name);
-        let own = match &now {
-            Ok(Some(There::File { file, .. })) => same(file, &self.file)?,
-            _ => false,
-        };
-        if !own {
-            // Somebody replaced the new content within that moment: theirs is the newest, and stays.
+        // It gets its name back. When somebody has meanwhile replaced what was put there, theirs is the newest, and the
+        // next to get it. Files are held open, so that their numbers stay theirs.
+        let mut put = self.number(&self.place.name);
+        let mut held = Vec::new();
+        for _ in 0..MOST_TURNS {
+            let back = self.number(&self.name);
             self.exchange()?;
+            let came = self.number(&self.name);
+            if came.is_none() || came == put {
+                break;
+            }
+            held.push(std::mem::replace(&mut aside, self.place.look_at(&self.name)));
+            put = back;
         }
         Err(PutError::Changed { now: self.place.version_now() })
+    }
+
+    /// By what a name's file is known, whatever it is.
+    fn number(&self, name: &OsStr) -> Option<(u64, u64)> {
+        let stat = rustix::fs::statat(&self.place.dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some((stat.st_dev as _, stat.st_ino as _))
     }
 
     fn exchange(&self) -> Result<(), Errno> {
@@ -123,17 +135,17 @@ impl Drop for Temp<'_> {
 }
 
 /// Removes what a crash left under this name.
-fn clear(place: &Place, name: &OsStr) {
+pub(super) fn clear(place: &Place, name: &OsStr, now: SystemTime) {
     let Ok(stat) = rustix::fs::statat(&place.dir, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
     let changed = UNIX_EPOCH + Duration::from_secs(u64::try_from(stat.st_ctime).unwrap_or_default());
     let regular = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file();
     // A clock that was set back makes it young, which only keeps it.
-    if regular && changed.elapsed().is_ok_and(|age| age > STALE) {
+    if regular && now.duration_since(changed).is_ok_and(|age| age > STALE) {
         let _ = rustix::fs::unlinkat(&place.dir, name, AtFlags::empty());
     }
 }
 
-fn same(one: &File, other: &File) -> io::Result<bool> {
-    let (one, other) = (one.metadata()?, other.metadata()?);
-    Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
+/// The name that the temporary file of a place usually has.
+pub(super) fn usual_name(place: &Place) -> OsString {
+    format!("{PREFIX}{}", FileVersion::of(place.name.as_bytes())).into()
 }

@@ -1,10 +1,11 @@
 //! The disk's side of undoing: what stands at a path now, and putting a version back. Blocking; no decisions.
 
+use crate::file_io::encoding::Decoder;
 use crate::file_io::pre_image::PreImages;
 use crate::file_io::version::HASH_LIMIT;
 use crate::file_io::{OpenError, PutError, Version, open_file, put, put_link, remove};
 use plimsoll_core::checkpoint::{Content, FilePlan, Now};
-use plimsoll_core::edit::{Utf8, deleted, whole};
+use plimsoll_core::edit::{deleted, whole};
 use plimsoll_core::path::unescape;
 use plimsoll_core::tool::call::Diff;
 use plimsoll_core::workspace::FileVersion;
@@ -158,16 +159,19 @@ fn one(images: &PreImages, file: &FilePlan) -> Result<(), String> {
     }
 }
 
-/// From what stands there to what would stand there. What is not text is compared as text all the same, lossily.
+/// From what stands there to what would stand there. Of what is not text the difference is empty.
 pub(super) fn difference(images: &PreImages, file: &FilePlan) -> Diff {
     let before = match &file.now {
         Content::Absent => None,
         Content::File(_) | Content::Link(_) => read(file).ok(),
     };
     let after = file.want.version().and_then(|version| image(images, version).ok());
+    let shown = after.as_deref().or(before.as_deref()).and_then(Decoder::of);
+    let text = |content: &Option<Vec<u8>>| content.as_deref().is_none_or(|content| Decoder::of(content).is_some());
+    let Some(decoder) = shown.filter(|_| text(&before) && text(&after)) else { return Diff::default() };
     match (before, after) {
-        (before, Some(after)) => whole(before.as_deref(), &after, &Utf8).diff,
-        (Some(before), None) if file.want == Content::Absent => deleted(&before, &Utf8).diff,
+        (before, Some(after)) => whole(before.as_deref(), &after, &decoder).diff,
+        (Some(before), None) if file.want == Content::Absent => deleted(&before, &decoder).diff,
         (Some(_) | None, None) => Diff::default(),
     }
 }
