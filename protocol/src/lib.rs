@@ -12,6 +12,7 @@
 
 #![warn(missing_docs)]
 
+pub mod checkpoint;
 pub mod daemon;
 pub mod editor;
 pub mod error;

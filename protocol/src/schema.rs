@@ -1,7 +1,9 @@
 //! The JSON Schema of the whole wire, generated from the types. `protocol/schema/plimsoll.schema.json` is its committed
 //! form; a test compares the two.
 
-use crate::{daemon, editor, error, event, hello, life, permission, project, session, transcript, turn, version};
+use crate::{
+    checkpoint, daemon, editor, error, event, hello, life, permission, project, session, transcript, turn, version,
+};
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
@@ -69,6 +71,9 @@ fn methods(types: &mut SchemaGenerator) -> Map<String, Value> {
         "permission/respond": permission::RespondParams => permission::RespondResult;
         "permission/grants": permission::GrantsParams => permission::GrantsResult;
         "permission/revoke": permission::RevokeParams => crate::Done;
+        "checkpoint/list": checkpoint::ListParams => checkpoint::ListResult;
+        "checkpoint/diff": checkpoint::DiffParams => checkpoint::DiffResult;
+        "checkpoint/restore": checkpoint::RestoreParams => checkpoint::RestoreResult;
         "editor/state": editor::StateParams => crate::Done;
         "daemon/status": daemon::StatusParams => daemon::DaemonStatus;
         "daemon/stop": daemon::StopParams => crate::Done;

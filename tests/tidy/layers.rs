@@ -40,7 +40,7 @@ const FLOORS: &[&[&str]] = &[
     &["escape", "id", "ingest", "path", "prompt", "time", "tokens"],
     &["edit", "tool", "workspace"],
     &["event", "ledger", "model", "permission", "transcript"],
-    &["context", "task"],
+    &["checkpoint", "context", "task"],
     &["compaction", "reminder"],
     &["turn"],
 ];

@@ -3,6 +3,7 @@
 //! No I/O, no async, no clock, no randomness, no threads. What the shell must do comes out as values, what happened
 //! goes in as values, and the same values in give the same values out.
 
+pub mod checkpoint;
 pub mod context;
 pub mod edit;
 pub mod escape;

@@ -77,6 +77,8 @@ texts! {
     TASK_ENDED = "reminders/task_ended.md" ["list"];
     /// The same call gave the same result again.
     SAME_CALL = "reminders/same_call.md" ["times"];
+    /// The user undid what calls wrote.
+    UNDONE = "reminders/undone.md" ["what", "list"];
     /// An instruction file is new or changed.
     INSTRUCTIONS_CHANGED = "reminders/instructions_changed.md" ["file"];
     /// An instruction file is gone.
@@ -154,6 +156,11 @@ pub fn reminder_task_ended(commands: &[String]) -> String {
 /// The last line of a result that the same call has given so many times in a row.
 pub fn same_call(times: u32) -> String {
     render(&SAME_CALL, &[("times", &times.to_string())])
+}
+
+/// The user undid `what`, such as `call c7`; each file with what stands there now is one line.
+pub fn reminder_undone(what: &str, files: &[String]) -> String {
+    reminder(&render(&UNDONE, &[("what", &escape::data(what)), ("list", &list(files))]))
 }
 
 /// Texts from outside, one line each.

@@ -1,6 +1,6 @@
 //! The arguments of every command, and the help that explains them.
 
-use super::{ask, bridge, daemon, manage, out, permissions, sessions, show};
+use super::{ask, bridge, daemon, manage, out, permissions, sessions, show, undo};
 use crate::config::{PermissionMode, env};
 use clap::{Args, Parser, Subcommand};
 use plimsoll_protocol::hello::Facade;
@@ -15,6 +15,7 @@ Examples:
   git diff | plimsoll ask - \"Review this change\"       the input is put before the prompt
   plimsoll sessions                                    what was talked about here
   plimsoll show ID                                     one conversation
+  plimsoll undo                                        take back what the last turn wrote into files
   plimsoll status                                      is a daemon running
 
 Editors start `plimsoll stdio` (Plimsoll's own protocol) or `plimsoll acp` (the Agent Client Protocol). Whoever needs
@@ -56,6 +57,14 @@ Examples:
     Grants(Grants),
     /// Trust a project, so that its own programs may run where the mode says so
     Trust(Trust),
+    /// Take back what the agent wrote into files: the last turn, unless told otherwise
+    #[command(after_help = "\
+Shows what will be done and asks first. What the agent's commands changed is not known and not undone. Your git index, stash and
+branches are never touched. A file that you or others changed since is left alone unless --force is given, and then what is
+there is kept first. An undo can be undone: its own call is printed.
+
+Exit codes: 0 done, or nothing to do; 1 refused or failed; 2 wrong arguments; 3 a yes was needed and did not come.")]
+    Undo(Undo),
     /// Say whether a daemon runs; never starts one
     #[command(after_help = "Exit codes: 0 it runs; 3 it does not.")]
     Status {
@@ -193,6 +202,48 @@ fn mode_help() -> String {
     format!("Permission mode:\n{}", lines.join("\n"))
 }
 
+/// `plimsoll undo`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
+pub struct Undo {
+    /// The session, from `plimsoll sessions`; else the latest in this folder
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Undo this turn
+    #[arg(long, value_name = "N", conflicts_with_all = ["from", "call"])]
+    pub turn: Option<u64>,
+    /// Undo this turn and all after it
+    #[arg(long, value_name = "N", conflicts_with = "call")]
+    pub from: Option<u64>,
+    /// Undo this call, such as c7; of an undo: do again what it undid
+    #[arg(long, value_name = "CALL")]
+    pub call: Option<String>,
+    /// List what can be undone instead
+    #[arg(long, conflicts_with_all = ["turn", "from", "call", "dry_run", "diff", "skip", "force", "yes"])]
+    pub list: bool,
+    /// Only say what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print the differences too
+    #[arg(long, conflicts_with = "json")]
+    pub diff: bool,
+    /// Leave out the files that cannot simply be restored
+    #[arg(long)]
+    pub skip: bool,
+    /// Restore also files that were changed since, after keeping what is there
+    #[arg(long)]
+    pub force: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The project's folder instead of the current one
+    #[arg(long, value_name = "DIR", conflicts_with = "session")]
+    pub project: Option<PathBuf>,
+}
+
 /// Runs the command that the arguments, the program's name first, ask for.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
     match parse(arguments) {
@@ -201,6 +252,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Ok(Command::Show(show)) => show::main(&show),
         Ok(Command::Grants(grants)) => permissions::grants(&grants),
         Ok(Command::Trust(trust)) => permissions::trust(&trust),
+        Ok(Command::Undo(undo)) => undo::main(&undo),
         Ok(Command::Status { json }) => manage::status(json),
         Ok(Command::Stop) => manage::stop(),
         Ok(Command::Restart) => manage::restart(),
@@ -257,6 +309,8 @@ mod tests {
         );
         let trust = Trust { folder: Some("/p".into()), revoke: true };
         assert_eq!(words("trust --revoke /p").unwrap(), Command::Trust(trust));
+        let undo = Undo { turn: Some(3), skip: true, yes: true, ..Undo::default() };
+        assert_eq!(words("undo --turn 3 --skip -y").unwrap(), Command::Undo(undo));
         let show = Show { session: "s1".to_owned(), json: false };
         assert_eq!(words("show s1").unwrap(), Command::Show(show));
     }
@@ -272,6 +326,7 @@ mod tests {
             "grants revoke x",
             "sing",
             "stop now",
+            "undo --turn 1 --call c1",
         ] {
             let error = words(wrong).unwrap_err();
             assert_eq!((error.exit_code(), error.use_stderr()), (2, true), "{wrong}");

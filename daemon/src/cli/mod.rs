@@ -6,6 +6,7 @@ mod args;
 mod ask;
 mod bridge;
 mod build;
+mod confirm;
 mod connect;
 mod daemon;
 mod lock;
@@ -18,6 +19,7 @@ mod sessions;
 mod show;
 mod socket;
 mod start;
+mod undo;
 mod wiring;
 
 use plimsoll_protocol::hello::Facade;

@@ -51,7 +51,7 @@ pub fn project_folder(given: Option<&Path>) -> Result<PathBuf, CommandError> {
 
 /// The newest sessions, of projects that hold this folder when one is given. Asking the daemon for the project would make
 /// one of every folder in which somebody looks.
-async fn list(client: &RpcClient, folder: Option<&Path>, limit: u32) -> Result<Vec<SessionInfo>, CommandError> {
+pub async fn list(client: &RpcClient, folder: Option<&Path>, limit: u32) -> Result<Vec<SessionInfo>, CommandError> {
     let limit = limit as usize;
     let mut found: Vec<SessionInfo> = Vec::new();
     let mut cursor = None;

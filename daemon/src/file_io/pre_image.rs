@@ -39,6 +39,11 @@ impl PreImages {
         fs::read(self.place(version)?)
     }
 
+    /// Whether the content with this version is kept.
+    pub fn has(&self, version: &str) -> bool {
+        self.place(version).is_ok_and(|place| place.is_file())
+    }
+
     fn place(&self, version: &str) -> io::Result<PathBuf> {
         if version.len() >= 16 && version.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(self.folder.join(version));
@@ -62,6 +67,10 @@ mod tests {
         images.keep(version, b"a\0b").unwrap();
         images.keep(version, b"a\0b").unwrap();
         assert_eq!(images.read(version).unwrap(), b"a\0b");
+        assert_eq!(
+            (images.has(version), images.has("ffffffffffffffffffffffffffffffff"), images.has("..")),
+            (true, false, false)
+        );
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&images.folder), mode(&images.folder.join(version))), (0o700, 0o600));
         assert_eq!(fs::read_dir(&images.folder).unwrap().count(), 1);

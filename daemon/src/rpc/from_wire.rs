@@ -3,8 +3,9 @@
 use super::error::param;
 use crate::session::api::{TranscriptRange, WhenBusy};
 use jsonrpsee_types::ErrorObjectOwned;
+use plimsoll_core::checkpoint::Scope;
 use plimsoll_core::event::AskChoice;
-use plimsoll_core::id::ItemNo;
+use plimsoll_core::id::{ItemNo, TurnNo};
 use plimsoll_core::workspace as core;
 use plimsoll_protocol::{editor, permission, turn};
 use std::ffi::OsString;
@@ -87,6 +88,17 @@ pub fn choice(choice: permission::Choice) -> AskChoice {
     }
 }
 
+/// What to undo: exactly one of the three.
+pub fn scope(turn: Option<u64>, from: Option<u64>, call: Option<&str>) -> Result<Scope, ErrorObjectOwned> {
+    match (turn, from, call) {
+        (Some(turn), None, None) => Ok(Scope::Turn(TurnNo(turn))),
+        (None, Some(from), None) => Ok(Scope::From(TurnNo(from))),
+        (None, None, Some(call)) => Ok(Scope::Call(id("call", call)?)),
+        (None, None, None) => Err(param("turn", "one of `turn`, `from` and `call` is needed")),
+        _ => Err(param("turn", "only one of `turn`, `from` and `call` can be given")),
+    }
+}
+
 /// What an editor shows.
 pub fn editor_state(files: Vec<editor::EditorFile>) -> core::EditorState {
     let file = |file: editor::EditorFile| core::EditorFile {
@@ -115,6 +127,11 @@ mod tests {
         assert_eq!(message(text("text", " \n".into()).unwrap_err()), "`text`: must not be blank");
         assert_eq!(message(list_limit(Some(501)).unwrap_err()), "`limit`: 501 is not between 1 and 500");
         assert_eq!(message(list_limit(Some(0)).unwrap_err()), "`limit`: 0 is not between 1 and 500");
+        assert_eq!(
+            message(scope(Some(1), None, Some("c1")).unwrap_err()),
+            "`turn`: only one of `turn`, `from` and `call` can be given"
+        );
+        assert_eq!(message(scope(None, None, Some("7")).unwrap_err()), "`call`: `7` is not a call id such as c7");
         assert_eq!(message(range(Some(1), Some(2), None).unwrap_err()), "`before`: not together with `after`");
     }
 

@@ -1,5 +1,7 @@
 //! From our values to the wire's: total functions, except where the store could not give what an event speaks of.
 
+pub mod checkpoint;
+
 use super::changes;
 use crate::session::api::{Grant, ProjectInfo, ResolvedEvent, SessionInfo, TranscriptPage, Update};
 use plimsoll_core::event::{Ask, AskChoice, AskResolution, Delta, EventBody, TurnEnd};
@@ -124,6 +126,7 @@ fn body(body: &ItemBody, projection: Option<&str>) -> transcript::ItemBody {
                 MetaCause::UnknownOperations => "unknownOperations",
                 MetaCause::InstructionsChanged => "instructionsChanged",
                 MetaCause::EnvironmentChanged => "environmentChanged",
+                MetaCause::Undone => "undone",
             };
             transcript::ItemBody::Meta { cause: cause.to_owned(), text: meta.text.clone() }
         }
@@ -158,6 +161,7 @@ fn body(body: &ItemBody, projection: Option<&str>) -> transcript::ItemBody {
                 NoticeCause::StoreError => "storeError",
                 NoticeCause::Limit => "limit",
                 NoticeCause::ModelChanged => "modelChanged",
+                NoticeCause::Undone => "undone",
                 NoticeCause::Info => "info",
             };
             transcript::ItemBody::Notice { cause: cause.to_owned(), text: notice.text.clone() }

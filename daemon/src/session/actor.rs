@@ -1,6 +1,7 @@
 //! One actor per session: a mailbox, a select, and the machine. It owns every task that works for the session.
 
 use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, WhenBusy};
+use super::checkpoint::{Undo, Undone};
 use super::driver::Driver;
 use super::setup::TurnSetup;
 use plimsoll_core::permission::policy::Mode;
@@ -59,6 +60,13 @@ pub enum Msg {
         title: String,
         /// Answered when it is stored.
         reply: oneshot::Sender<Result<(), ApiError>>,
+    },
+    /// A client undoes what calls wrote.
+    Undo {
+        /// What and how.
+        undo: Undo,
+        /// What came of it.
+        reply: oneshot::Sender<Result<Undone, ApiError>>,
     },
     /// Somebody begins to follow: what is not settled yet is tried again.
     Followed,
@@ -127,6 +135,12 @@ async fn take(driver: &mut Driver, message: Msg, closing: &mut Vec<oneshot::Send
         }
         Msg::Rename { title, reply } => {
             let _ = reply.send(driver.rename(&title).await);
+        }
+        Msg::Undo { reply, .. } if !closing.is_empty() => {
+            let _ = reply.send(Err(closing_error()));
+        }
+        Msg::Undo { undo, reply } => {
+            let _ = reply.send(driver.undo(undo).await);
         }
         Msg::Followed => driver.settle_again().await,
         Msg::Inputs { generation, inputs } => {

@@ -88,7 +88,7 @@ impl Driver {
     }
 
     /// Whether the store has followed so far.
-    fn stored(&self) -> Result<(), ApiError> {
+    pub(super) fn stored(&self) -> Result<(), ApiError> {
         match self.machine.as_ref().map(Machine::is_broken) {
             Some(true) => {
                 Err(ApiError::new(ApiErrorKind::Store, "the session could not be stored, so its turn was ended"))

@@ -59,7 +59,7 @@ impl Accepting {
 /// What works for one session. See the module's head.
 pub(super) struct Driver {
     pub(super) id: SessionId,
-    project: Arc<Project>,
+    pub(super) project: Arc<Project>,
     pub(super) store: ProjectStore,
     pub(super) hub: Hub,
     mailbox: mpsc::WeakSender<Msg>,

@@ -1,9 +1,11 @@
 //! From the store to a machine, settling first what a death of the daemon left open.
 
 use super::api::{ApiError, ApiErrorKind, SessionInfo};
+use super::checkpoint::settle_cut;
 use super::hub::{Hub, Publication};
 use crate::process::recover;
 use crate::store::{IndexedSession, LoadedView, ProjectStore, StoreError};
+use plimsoll_core::checkpoint;
 use plimsoll_core::context::view::StoredView;
 use plimsoll_core::event::{AskChoice, AskOption, AskResolution};
 use plimsoll_core::id::{CallId, SessionId, StepNo};
@@ -35,7 +37,7 @@ pub(super) async fn machine(store: &ProjectStore, id: &SessionId, settings: Sett
     Ok(Machine::load(loaded, settings))
 }
 
-/// Settles a session that was cut in the middle of a turn; does nothing otherwise.
+/// Settles a session that was cut in the middle of a turn or of an undo; does nothing otherwise.
 pub(super) async fn recover_session(
     store: &ProjectStore,
     id: &SessionId,
@@ -43,7 +45,11 @@ pub(super) async fn recover_session(
     hub: &Hub,
     cut: &Cut,
 ) -> Result<(), StoreError> {
-    let loaded = load(store, id).await?;
+    let mut loaded = load(store, id).await?;
+    if loaded.operations.iter().any(checkpoint::is_undo) {
+        settle_cut(store, id, hub).await?;
+        loaded = load(store, id).await?;
+    }
     let Some(batch) = settle(&loaded, now, cut) else { return Ok(()) };
     for operation in loaded.operations.iter().filter(|operation| operation.state == OpState::Running) {
         if let Some(process) = operation.process.clone() {

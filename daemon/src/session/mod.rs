@@ -4,6 +4,7 @@
 mod actor;
 pub mod api;
 mod calls;
+pub mod checkpoint;
 mod driver;
 mod editors;
 mod given;

@@ -217,7 +217,7 @@ impl Service {
         self.inner.stores.open_project(key).await.map_err(|error| store_error(&error))
     }
 
-    async fn store_of(&self, id: &SessionId) -> Result<(ProjectKey, ProjectStore), ApiError> {
+    pub(super) async fn store_of(&self, id: &SessionId) -> Result<(ProjectKey, ProjectStore), ApiError> {
         self.recover().await;
         let key = self
             .inner
@@ -318,7 +318,7 @@ impl Service {
     }
 
     /// The running actor of a session, started when there is none.
-    async fn live(&self, id: &SessionId) -> Result<Handle, ApiError> {
+    pub(super) async fn live(&self, id: &SessionId) -> Result<Handle, ApiError> {
         // Before the lock, which the settling of what a dead daemon left takes too.
         let (key, store) = self.store_of(id).await?;
         let sessions = &self.inner.sessions;

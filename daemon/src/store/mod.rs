@@ -4,6 +4,7 @@
 //! and an index of their sessions; beside each session's rows the derived transcript mirror and its artifacts. Called by
 //! `session`, and by `cli` for reports. It decides nothing about turns: what a cut turn means is `session::recovery`'s.
 
+mod checkpoints;
 mod damage;
 mod database;
 mod encode;
@@ -33,7 +34,7 @@ pub use error::StoreError;
 pub use grants::LastingGrant;
 pub use project::ProjectStore;
 pub use record::{
-    Counters, IndexedSession, ItemPage, ListFilter, ListPage, LoadedView, ProjectRecord, RequestBody, RequestEntry,
-    ResolvedEvent, SessionRecord, SessionRow, ViewItem,
+    Counters, Elsewhere, IndexedSession, ItemPage, ListFilter, ListPage, LoadedView, ProjectRecord, RequestBody,
+    RequestEntry, ResolvedEvent, SessionRecord, SessionRow, ViewItem,
 };
 pub use stores::Stores;

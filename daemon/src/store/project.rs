@@ -8,7 +8,8 @@ use super::mirror::{self, Backlog, Mirrors};
 use super::read::{self, Reader};
 use super::readers::Readers;
 use super::record::{
-    ItemPage, LoadedView, ProjectRecord, RequestBody, RequestEntry, ResolvedEvent, SessionRecord, SessionRow, ViewItem,
+    Elsewhere, ItemPage, LoadedView, ProjectRecord, RequestBody, RequestEntry, ResolvedEvent, SessionRecord,
+    SessionRow, ViewItem,
 };
 use super::repair;
 use super::schema::PROJECT;
@@ -22,6 +23,7 @@ use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::Outcome;
 use plimsoll_core::transcript::batch::Batch;
 use rusqlite::Connection;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -245,6 +247,18 @@ impl ProjectStore {
     /// A session's operations by call: all, or those that are not settled.
     pub async fn operations(&self, id: &SessionId, open_only: bool) -> Result<Vec<Operation>, StoreError> {
         self.read(id, move |reader, sid| reader.operations(sid, open_only)).await
+    }
+
+    /// Operations of the project's other sessions whose record names this text, such as a version. Looks through all of
+    /// them: meant for what happens rarely.
+    pub async fn operations_elsewhere(&self, id: &SessionId, text: &str) -> Result<Vec<Elsewhere>, StoreError> {
+        let text = text.to_owned();
+        self.read(id, move |reader, sid| reader.elsewhere(sid, &text)).await
+    }
+
+    /// The first line of each turn's prompt.
+    pub async fn prompts(&self, id: &SessionId) -> Result<BTreeMap<TurnNo, String>, StoreError> {
+        self.read(id, |reader, sid| reader.prompts(sid)).await
     }
 
     /// A session's questions that wait for an answer.

@@ -120,7 +120,7 @@ pub(super) struct Reader<'a> {
     pub(super) folder: &'a Path,
 }
 
-const ITEM: &str = "no, turn, step, at, kind, version, codec, len, body, file";
+pub(super) const ITEM: &str = "no, turn, step, at, kind, version, codec, len, body, file";
 
 impl Reader<'_> {
     pub(super) fn error(&self, source: rusqlite::Error) -> StoreError {
@@ -162,7 +162,7 @@ impl Reader<'_> {
         Ok(unpack(codec, len as usize, body).map_err(|error| self.damaged(error.to_string())))
     }
 
-    fn item_row(&self, row: &Row<'_>) -> rusqlite::Result<Result<Item, StoreError>> {
+    pub(super) fn item_row(&self, row: &Row<'_>) -> rusqlite::Result<Result<Item, StoreError>> {
         let kind: String = row.get(4)?;
         let version: u8 = row.get(5)?;
         let json = match self.text(row, 6)? {

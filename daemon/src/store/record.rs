@@ -197,3 +197,14 @@ pub struct RequestBody {
     /// All its messages in order: the epoch's preamble, then every tail up to its own.
     pub messages: Vec<Segment>,
 }
+
+/// An operation of another session of the same project.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Elsewhere {
+    /// The session.
+    pub session: SessionId,
+    /// Its title.
+    pub title: String,
+    /// The operation.
+    pub operation: Operation,
+}

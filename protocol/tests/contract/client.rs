@@ -3,6 +3,7 @@
 use jsonrpsee::core::client::{BatchResponse, ClientT, Error, Subscription, SubscriptionClientT};
 use jsonrpsee::core::params::BatchRequestBuilder;
 use jsonrpsee::core::traits::ToRpcParams;
+use plimsoll_protocol::checkpoint::{self, CheckpointApiClient};
 use plimsoll_protocol::daemon::{DaemonApiClient, StopParams};
 use plimsoll_protocol::editor::{EditorApiClient, EditorFile, LineRange, StateParams};
 use plimsoll_protocol::life::{ClientCapabilities, ClientInfo, InitializeParams, LifeApiClient};
@@ -190,6 +191,7 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     expect("permission/revoke", &p);
     let RevokeParams { project, grant, idempotency_key } = p;
     let _ = recorder.revoke(project, grant, idempotency_key).await;
+    checkpoint_calls(&recorder, &mut expect).await;
 
     let file = EditorFile {
         path: "/a".into(),
@@ -218,6 +220,32 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     let mut named: Vec<&String> = document["methods"].as_object().unwrap().keys().collect();
     named.sort_unstable();
     assert_eq!(expected.keys().collect::<Vec<_>>(), named);
+}
+
+async fn checkpoint_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn erased::Params) -> Option<Value>) {
+    let p = checkpoint::ListParams { session: "s".into(), before: Some(9), limit: Some(2) };
+    expect("checkpoint/list", &p);
+    let checkpoint::ListParams { session, before, limit } = p;
+    let _ = CheckpointApiClient::list(recorder, session, before, limit).await;
+
+    let p = checkpoint::DiffParams { session: "s".into(), turn: Some(1), from: Some(2), call: some("c3") };
+    expect("checkpoint/diff", &p);
+    let checkpoint::DiffParams { session, turn, from, call } = p;
+    let _ = recorder.diff(session, turn, from, call).await;
+
+    let p = checkpoint::RestoreParams {
+        session: "s".into(),
+        turn: Some(1),
+        from: Some(2),
+        call: some("c3"),
+        skip: Some(true),
+        force: Some(true),
+        dry_run: Some(true),
+        idempotency_key: some("k"),
+    };
+    expect("checkpoint/restore", &p);
+    let checkpoint::RestoreParams { session, turn, from, call, skip, force, dry_run, idempotency_key } = p;
+    let _ = recorder.restore(session, turn, from, call, skip, force, dry_run, idempotency_key).await;
 }
 
 mod erased {

@@ -52,6 +52,9 @@ macro_rules! check {
 }
 
 check! {
+    "checkpoint/diff": checkpoint::DiffParams => checkpoint::DiffResult;
+    "checkpoint/list": checkpoint::ListParams => checkpoint::ListResult;
+    "checkpoint/restore": checkpoint::RestoreParams => checkpoint::RestoreResult;
     "daemon/status": daemon::StatusParams => daemon::DaemonStatus;
     "daemon/stop": daemon::StopParams => Done;
     "editor/state": editor::StateParams => Done;

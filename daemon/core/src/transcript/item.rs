@@ -83,6 +83,8 @@ pub enum MetaCause {
     EnvironmentChanged,
     /// Commands in the background have ended.
     TaskEnded,
+    /// The user undid what calls wrote.
+    Undone,
 }
 
 /// Text by the model.
@@ -149,6 +151,8 @@ pub enum NoticeCause {
     Limit,
     /// The model of the session changed.
     ModelChanged,
+    /// What calls wrote was undone.
+    Undone,
     /// Something else worth showing.
     Info,
 }

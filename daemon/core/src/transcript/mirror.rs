@@ -162,6 +162,7 @@ fn meta_word(cause: MetaCause) -> &'static str {
         MetaCause::InstructionsChanged => "instructions_changed",
         MetaCause::EnvironmentChanged => "environment_changed",
         MetaCause::TaskEnded => "task_ended",
+        MetaCause::Undone => "undone",
     }
 }
 
@@ -174,6 +175,7 @@ fn notice_word(cause: NoticeCause) -> &'static str {
         NoticeCause::StoreError => "store_error",
         NoticeCause::Limit => "limit",
         NoticeCause::ModelChanged => "model_changed",
+        NoticeCause::Undone => "undone",
         NoticeCause::Info => "info",
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::event::AskChoice;
 use crate::id::{AskId, CallId, RequestNo, Revision, TurnNo};
-use crate::ledger::ProcessMark;
+use crate::ledger::{Operation, ProcessMark};
 use crate::model::error::ModelError;
 use crate::model::event::ModelEvent;
 use crate::time::Timestamp;
@@ -32,6 +32,14 @@ pub enum InputBody {
     Close,
     /// Title or mode of the session were changed in its record.
     SessionChanged,
+    /// Files were undone, or are about to be: the record of it, and at its end what people and the model are told. Comes
+    /// only while no turn runs.
+    Undo {
+        /// The record.
+        operation: Operation,
+        /// A notice for people, and a reminder for the model.
+        told: Option<(String, String)>,
+    },
     /// A client answers a question. Late and repeated answers are ignored.
     Answer {
         /// The question.

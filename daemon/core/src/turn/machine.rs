@@ -17,7 +17,7 @@ use crate::permission::rule::{Rule, Scope};
 use crate::time::Timestamp;
 use crate::tool::outcome::{TaskEnd, Todo};
 use crate::transcript::batch::{Batch, SessionState};
-use crate::transcript::item::{Item, ItemBody, Notice, NoticeCause};
+use crate::transcript::item::{Item, ItemBody, MetaCause, Notice, NoticeCause};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Prompts that may wait behind a running turn; more are refused by the session's service.
@@ -131,6 +131,11 @@ impl Machine {
         self.counters.turn.next()
     }
 
+    /// The number that the next call gets.
+    pub fn next_call(&self) -> CallId {
+        self.counters.call.next()
+    }
+
     /// Whether what is said now would join the running turn instead of being a prompt.
     pub fn takes_steering(&self) -> bool {
         self.turn.as_ref().is_some_and(|turn| !turn.cancelled)
@@ -190,7 +195,18 @@ impl Machine {
             InputBody::ResultLoaded { call, result } => self.result_loaded(call, result),
             InputBody::Timer(id) => self.timer(id),
             InputBody::SessionChanged => self.session_changed(),
+            InputBody::Undo { operation, told } => self.undo(operation, told),
         }
+    }
+
+    fn undo(&mut self, operation: Operation, told: Option<(String, String)>) {
+        self.counters.call = self.counters.call.max(operation.call);
+        self.held.operations.push(operation);
+        if let Some((notice, reminder)) = told {
+            self.add_notice(NoticeCause::Undone, notice);
+            self.remind(MetaCause::Undone, reminder);
+        }
+        self.commit();
     }
 
     /// What is held is committed whole when its time comes, and takes the event along; else the event goes alone.

@@ -1,5 +1,6 @@
 //! The methods of the native API, one file per resource: each maps parameters, asks the service, maps the answer.
 
+mod checkpoint;
 mod daemon;
 mod editor;
 pub(super) mod life;
@@ -17,6 +18,7 @@ use crate::session::api::Client;
 use crate::session::service::Service;
 use jsonrpsee_core::server::{Extensions, Methods};
 use jsonrpsee_types::ErrorObjectOwned;
+use plimsoll_protocol::checkpoint::CheckpointApiServer as _;
 use plimsoll_protocol::daemon::DaemonApiServer as _;
 use plimsoll_protocol::editor::EditorApiServer as _;
 use plimsoll_protocol::error::ErrorKind;
@@ -31,7 +33,7 @@ use std::sync::Arc;
 /// The table of all methods.
 pub fn module(service: Service, life: Life) -> Methods {
     let steered = life.steered();
-    let parts: [Methods; 8] = [
+    let parts: [Methods; 9] = [
         life::Methods { life: life.clone() }.into_rpc().into(),
         daemon::Methods { life, service: service.clone() }.into_rpc().into(),
         project::Methods { service: service.clone() }.into_rpc().into(),
@@ -39,6 +41,7 @@ pub fn module(service: Service, life: Life) -> Methods {
         transcript::Methods { service: service.clone() }.into_rpc().into(),
         turn::Methods { service: service.clone(), steered }.into_rpc().into(),
         permission::Methods { service: service.clone() }.into_rpc().into(),
+        checkpoint::Methods { service: service.clone() }.into_rpc().into(),
         editor::Methods { service }.into_rpc().into(),
     ];
     let mut all = Methods::new();
