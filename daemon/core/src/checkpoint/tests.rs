@@ -46,6 +46,7 @@ impl World {
             revision: Revision(0),
             files,
             process: None,
+            background: false,
         }
     }
 

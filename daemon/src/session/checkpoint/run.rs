@@ -102,6 +102,7 @@ impl Driver {
             revision: self.project.workspace.revision(),
             files: files.iter().map(file).collect(),
             process: None,
+            background: false,
         })
     }
 
