@@ -62,13 +62,13 @@ fn changed<'a>(before: &[u8], after: &'a [u8], layout: &Layout<'_>) -> Option<Ch
     if before == after {
         return None;
     }
-    let same = before.iter().zip(after).take_while(|(a, b)| a == b).count();
+    let same = equal_start(before, after);
     // A byte order mark that only one of them has is no text.
     let skip = Layout::of(after, layout.encoding).mark;
     let start = if before.is_empty() { 0 } else { layout.line_start(before, same).min(same) };
     let new_start = if before.is_empty() { skip.min(after.len()) } else { start };
     let (old_rest, new_rest) = (part(before, start, before.len()), part(after, new_start, after.len()));
-    let tail = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(a, b)| a == b).count();
+    let tail = equal_end(old_rest, new_rest);
     let whole_units = |tail: usize| {
         (before.len() - tail).is_multiple_of(layout.unit) && (after.len() - tail).is_multiple_of(layout.unit)
     };
@@ -82,6 +82,25 @@ fn changed<'a>(before: &[u8], after: &'a [u8], layout: &Layout<'_>) -> Option<Ch
     };
     let kept = before.len() - end.max(start);
     Some(Change { start, end: end.max(start), new: part(after, new_start, after.len() - kept) })
+}
+
+/// Bytes that are compared in one step.
+const STEP: usize = 4_096;
+
+/// How many bytes are equal from the start on.
+fn equal_start(a: &[u8], b: &[u8]) -> usize {
+    let steps = a.chunks(STEP).zip(b.chunks(STEP)).take_while(|(a, b)| a == b && a.len() == STEP).count();
+    let at = steps * STEP;
+    let (a, b) = (part(a, at, a.len()), part(b, at, b.len()));
+    at + a.iter().zip(b).take(STEP).take_while(|(a, b)| a == b).count()
+}
+
+/// How many bytes are equal up to the end.
+fn equal_end(a: &[u8], b: &[u8]) -> usize {
+    let steps = a.rchunks(STEP).zip(b.rchunks(STEP)).take_while(|(a, b)| a == b && a.len() == STEP).count();
+    let at = steps * STEP;
+    let (a, b) = (part(a, 0, a.len() - at), part(b, 0, b.len() - at));
+    at + a.iter().rev().zip(b.iter().rev()).take(STEP).take_while(|(a, b)| a == b).count()
 }
 
 /// The difference that ascending, disjoint changes make.

@@ -7,7 +7,7 @@ use super::search::Pattern;
 use std::fmt;
 
 /// Bytes of a file in which similar lines are looked for; beyond, only lines that stand there exactly are found.
-const MAX_SCAN: usize = 16 << 20;
+const MAX_SCAN: usize = 4 << 20;
 
 /// Places at which a line of the text stands that are looked at.
 const MAX_ANCHORS: usize = 500;
@@ -23,6 +23,9 @@ const MAX_LINES: usize = 12;
 
 /// From this share of equal pairs of bytes on a line is similar, in percent.
 const SIMILAR: usize = 60;
+
+/// Lines that are so much less similar than the most similar one are not told, in percent.
+const MARGIN: usize = 15;
 
 /// Longest text whose lines are compared one by one, in lines.
 const MAX_OLD_LINES: usize = 2_000;
@@ -244,6 +247,8 @@ fn similar(content: &[u8], old: &[Vec<u8>], layout: &Layout<'_>) -> Near {
     if best.is_empty() {
         return nothing;
     }
+    let least = best.first().map_or(0, |(score, _)| score.saturating_sub(MARGIN));
+    best.retain(|(score, _)| *score >= least);
     best.sort_by_key(|(_, at)| *at);
     Near { why: Why::Similar, places: best.iter().map(|(_, at)| told(content, layout, *at, 1)).collect() }
 }

@@ -1,7 +1,8 @@
 //! Finding a text in a content as the model saw it: byte for byte, but a line feed stands for any line end.
 //!
-//! The time is linear in the content, whatever is looked for. Where all line ends are the same the bytes are searched as
-//! they are; mixed line ends and two-byte units go through an automaton that reads each line end as one unit.
+//! The time is linear in the content, whatever is looked for. Where all line ends are the same, or none is looked for,
+//! the bytes are searched as they are. Across mixed line ends the longest line of the text is searched and what is around
+//! it compared; where that takes long, and for two-byte units, an automaton reads each line end as one unit.
 
 use super::layout::{Eol, Layout, part, with_lf};
 use memchr::memmem::Finder;
@@ -10,8 +11,17 @@ use memchr::memmem::Finder;
 pub(super) enum Pattern {
     /// Bytes that stand in the content as they are.
     Bytes(Box<Finder<'static>>),
-    /// Units, each line end as one line feed, with the length of the longest proper border of each prefix.
-    Units { units: Vec<u16>, borders: Vec<usize> },
+    /// Units, each line end as one line feed.
+    Units(Units),
+}
+
+/// See [`Pattern::Units`].
+pub(super) struct Units {
+    units: Vec<u16>,
+    /// Of each prefix the length of its longest proper border.
+    borders: Vec<usize>,
+    /// The longest line within, and how many units stand before it; none for two-byte units and for line ends alone.
+    anchor: Option<(Finder<'static>, usize)>,
 }
 
 /// A place in a content.
@@ -25,12 +35,9 @@ impl Pattern {
     /// None when the text is empty or has a character that the encoding does not have, so that it is nowhere.
     pub(super) fn new(text: &str, layout: &Layout<'_>) -> Option<Self> {
         let text = with_lf(text);
-        if layout.unit == 2 || layout.eol() == Eol::Mixed {
+        if layout.unit == 2 || (layout.eol() == Eol::Mixed && text.contains('\n')) {
             let bytes = layout.encoding.encode(&text).ok()?;
-            let units: Vec<u16> =
-                (0..bytes.len()).step_by(layout.unit).filter_map(|at| layout.unit_at(&bytes, at)).collect();
-            let borders = borders(&units);
-            return (!units.is_empty()).then_some(Self::Units { units, borders });
+            return (!bytes.is_empty()).then(|| Self::Units(Units::new(&bytes, layout)));
         }
         let bytes = match layout.eol() {
             Eol::Crlf => layout.encoding.encode(&text.replace('\n', "\r\n")).ok()?,
@@ -44,7 +51,7 @@ impl Pattern {
     pub(super) fn find(&self, content: &[u8], layout: &Layout<'_>, from: usize) -> Option<Place> {
         match self {
             Self::Bytes(finder) => find_bytes(finder, content, layout, from),
-            Self::Units { units, borders } => find_units(units, borders, content, layout, from),
+            Self::Units(units) => units.find(content, layout, from),
         }
     }
 
@@ -115,37 +122,96 @@ fn border(borders: &[usize], len: usize) -> usize {
     len.checked_sub(1).and_then(|last| borders.get(last)).copied().unwrap_or_default()
 }
 
-fn find_units(units: &[u16], borders: &[usize], content: &[u8], layout: &Layout<'_>, from: usize) -> Option<Place> {
-    let (lf, cr, step) = (layout.lf_unit(), layout.cr_unit(), layout.unit);
-    let cr_ends_lines = layout.eol() == Eol::Cr;
-    let mut at = from;
-    let mut matched = 0;
-    while let Some(mut unit) = layout.unit_at(content, at) {
-        at += step;
-        if unit == cr {
-            if layout.unit_at(content, at) == Some(lf) {
-                at += step;
-                unit = lf;
-            } else if cr_ends_lines {
-                unit = lf;
+impl Units {
+    /// From bytes in which every line end is a line feed.
+    fn new(bytes: &[u8], layout: &Layout<'_>) -> Self {
+        let units: Vec<u16> =
+            (0..bytes.len()).step_by(layout.unit).filter_map(|at| layout.unit_at(bytes, at)).collect();
+        let mut anchor: Option<(usize, &[u8])> = None;
+        let mut at = 0;
+        for line in bytes.split(|byte| *byte == b'\n').filter(|_| layout.unit == 1) {
+            if line.len() > anchor.map_or(0, |(_, longest)| longest.len()) {
+                anchor = Some((at, line));
             }
+            at += line.len() + 1;
         }
-        while matched > 0 && units.get(matched) != Some(&unit) {
-            matched = border(borders, matched);
-        }
-        if units.get(matched) == Some(&unit) {
-            matched += 1;
-        }
-        if matched == units.len() {
-            let end = at.min(content.len());
-            let start = back(content, layout, at, matched);
-            if step == 2 || layout.utf8 || begins_char(content, layout, layout.line_start(content, start), start, end) {
+        let anchor = anchor.map(|(at, line)| (Finder::new(line).into_owned(), at));
+        Self { borders: borders(&units), units, anchor }
+    }
+
+    fn find(&self, content: &[u8], layout: &Layout<'_>, from: usize) -> Option<Place> {
+        let Some((finder, before)) = &self.anchor else { return self.read(content, layout, from) };
+        // What comparing may cost before reading every unit is cheaper.
+        let mut left = content.len().saturating_sub(from);
+        let mut at = from;
+        while let Some(found) = finder.find(part(content, at, content.len())) {
+            let start = back(content, layout, at + found, *before);
+            let (equal, end) = self.compare(content, layout, start);
+            if equal == self.units.len() && start >= from && accepted(content, layout, start, end) {
                 return Some(Place { start, end });
             }
-            matched = border(borders, matched);
+            left = left.saturating_sub(before + equal + 1);
+            if left == 0 {
+                return self.read(content, layout, from);
+            }
+            at += found + 1;
+        }
+        None
+    }
+
+    /// How many units are equal from here on, and the place after them.
+    fn compare(&self, content: &[u8], layout: &Layout<'_>, start: usize) -> (usize, usize) {
+        let mut at = start;
+        for (equal, wanted) in self.units.iter().enumerate() {
+            match unit(content, layout, at) {
+                Some((unit, width)) if unit == *wanted => at += width,
+                Some(_) | None => return (equal, at),
+            }
+        }
+        (self.units.len(), at)
+    }
+
+    /// Reads every unit.
+    fn read(&self, content: &[u8], layout: &Layout<'_>, from: usize) -> Option<Place> {
+        let mut at = from;
+        let mut matched = 0;
+        while let Some((unit, width)) = unit(content, layout, at) {
+            at += width;
+            while matched > 0 && self.units.get(matched) != Some(&unit) {
+                matched = border(&self.borders, matched);
+            }
+            if self.units.get(matched) == Some(&unit) {
+                matched += 1;
+            }
+            if matched == self.units.len() {
+                let start = back(content, layout, at, matched);
+                let end = at.min(content.len());
+                if accepted(content, layout, start, end) {
+                    return Some(Place { start, end });
+                }
+                matched = border(&self.borders, matched);
+            }
+        }
+        None
+    }
+}
+
+/// The unit here, a line end as a line feed, and its bytes.
+fn unit(content: &[u8], layout: &Layout<'_>, at: usize) -> Option<(u16, usize)> {
+    let unit = layout.unit_at(content, at)?;
+    if unit == layout.cr_unit() {
+        if layout.unit_at(content, at + layout.unit) == Some(layout.lf_unit()) {
+            return Some((layout.lf_unit(), 2 * layout.unit));
+        }
+        if layout.eol() == Eol::Cr {
+            return Some((layout.lf_unit(), layout.unit));
         }
     }
-    None
+    Some((unit, layout.unit))
+}
+
+fn accepted(content: &[u8], layout: &Layout<'_>, start: usize, end: usize) -> bool {
+    layout.unit == 2 || layout.utf8 || begins_char(content, layout, layout.line_start(content, start), start, end)
 }
 
 /// The place `count` units before `at`, a carriage return and its line feed being one.
