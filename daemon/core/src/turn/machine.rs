@@ -6,6 +6,7 @@ use super::load::Loaded;
 pub use super::state::{Counters, Settings};
 use super::state::{Given, Phase, Turn};
 use crate::context::view::View;
+use crate::edit::seen::Seen;
 use crate::event::{Event, EventBody};
 use crate::id::{CallId, ItemNo, Revision, StepNo, TurnNo};
 use crate::permission::policy::{Mode, Policy};
@@ -29,6 +30,8 @@ pub struct Machine {
     pub(super) queue: VecDeque<(TurnNo, Prompt)>,
     pub(super) todos: Vec<Todo>,
     pub(super) grants: Vec<Rule>,
+    /// What the model was shown of files.
+    pub(super) seen: Seen,
     /// Calls whose outcome is unknown.
     pub(super) unsettled: Vec<CallId>,
     pub(super) revision: Revision,
@@ -51,6 +54,7 @@ impl Machine {
             counters: loaded.counters,
             todos: loaded.todos.clone(),
             grants: loaded.grants.clone(),
+            seen: Seen::of(&loaded.shown),
             unsettled,
             revision: loaded.revision,
             titled: loaded.titled,

@@ -110,7 +110,9 @@ impl Machine {
         if !matches!(slot.state, SlotState::Preparing) {
             return;
         }
-        let (Some(spec), Ok(prepared)) = (slot.spec, &result) else {
+        let spec = slot.spec;
+        let result = self.admitted(id, result);
+        let (Some(spec), Ok(prepared)) = (spec, &result) else {
             let text = result.err().unwrap_or_default();
             self.settle(id, Outcome::failed(text));
             self.advance();

@@ -8,3 +8,4 @@ mod end;
 mod host;
 mod outcome;
 mod request;
+mod seen;

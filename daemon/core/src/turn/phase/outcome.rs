@@ -76,12 +76,14 @@ impl Machine {
             }
         }
         self.count_failure(failure);
+        let shown = self.note_shown(id, &outcome, projection.shown);
         let stored = StoredProjection {
             call: id,
             text: projection.text,
             is_error: projection.is_error,
             tokens: projection.tokens,
             partial: projection.partial,
+            shown,
         };
         self.view.show(stored.clone());
         self.held.projections.push(stored);

@@ -4,4 +4,5 @@
 mod behaviour;
 mod edges;
 mod random;
+mod seen;
 mod world;
