@@ -16,6 +16,7 @@ mod disk_full;
 mod git;
 mod interrupt;
 mod models;
+mod permissions;
 mod sandbox;
 mod secrets;
 mod sessions;
