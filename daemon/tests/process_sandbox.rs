@@ -170,6 +170,36 @@ async fn writing_outside_is_refused_by_every_way_there() {
 }
 
 #[tokio::test]
+async fn what_is_not_content_of_a_file_outside_cannot_be_changed_either() {
+    if !enforced(ROOTS_OFFLINE).await {
+        return;
+    }
+    for system in [System::AsItIs, System::Unprivileged] {
+        for leave in [ROOTS, ROOTS_OFFLINE] {
+            let jail = Jail::new(leave).on(system);
+            let victim = jail.base.join("outside/victim");
+            let facts = || {
+                let metadata = std::fs::metadata(&victim).unwrap();
+                (metadata.permissions(), metadata.modified().unwrap(), std::os::unix::fs::MetadataExt::uid(&metadata))
+            };
+            let before = facts();
+            for command in [
+                "chmod 777 @/outside/victim",
+                "touch @/outside/victim",
+                "touch -d 2001-01-01 @/outside/victim",
+                "chown 0:0 @/outside/victim",
+                "python3 -c 'import os; os.setxattr(\"@/outside/victim\", \"user.x\", b\"1\")'",
+            ] {
+                let ran = jail.run(command).await;
+                assert_eq!(ran.outcome.status, Status::Failed, "{system:?} {command}: {:?}", ran.command().output.head);
+            }
+            assert_eq!(facts(), before, "{system:?}");
+            assert_eq!(jail.run("touch a && chmod 700 a && mv a b && chmod 600 b").await.shown(), (Status::Ok, ""));
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_project_and_temporary_files_can_be_written() {
     if !enforced(ROOTS).await {
         return;

@@ -15,7 +15,7 @@ use crate::workspace::{ClientFacts, Workspace};
 use plimsoll_core::id::{ProjectKey, SessionId};
 use plimsoll_core::model::catalog::ModelProfile;
 use plimsoll_core::path;
-use plimsoll_core::permission::policy::{Policy, Sandbox};
+use plimsoll_core::permission::policy::{Policy, Sandbox, Shell};
 use plimsoll_core::permission::rule::Rule;
 use plimsoll_core::workspace::{EditorState, Environment, GitBlock};
 use std::collections::BTreeMap;
@@ -144,7 +144,7 @@ impl Project {
         let mut rules = turn.permissions.rules.clone();
         rules.extend(known.rules);
         rules.extend(turn.allow.iter().cloned());
-        Policy { rules, trusted: known.trusted, sandbox: turn.sandbox }
+        Policy { rules, trusted: known.trusted, sandbox: turn.sandbox, shell: Shell::default() }
     }
 
     /// What clients are told of the project.
