@@ -238,7 +238,15 @@ mod tests {
 
     #[test]
     fn wrong_arguments_are_told_and_exit_with_two() {
-        for wrong in ["ask", "ask --session s --model a/b x", "show", "sessions --limit 0", "sing", "stop now", "undo --turn 1 --call c1"] {
+        for wrong in [
+            "ask",
+            "ask --session s --model a/b x",
+            "show",
+            "sessions --limit 0",
+            "sing",
+            "stop now",
+            "undo --turn 1 --call c1",
+        ] {
             let error = words(wrong).unwrap_err();
             assert_eq!((error.exit_code(), error.use_stderr()), (2, true), "{wrong}");
         }

@@ -77,12 +77,7 @@ async fn scope(client: &RpcClient, session: &str, arguments: &args::Undo) -> Res
     }
 }
 
-async fn list(
-    client: &RpcClient,
-    session: &str,
-    json: bool,
-    folder: Option<&Path>,
-) -> Result<ExitCode, CommandError> {
+async fn list(client: &RpcClient, session: &str, json: bool, folder: Option<&Path>) -> Result<ExitCode, CommandError> {
     let mut before = None;
     let mut turns: Vec<CheckpointTurn> = Vec::new();
     loop {
@@ -158,7 +153,10 @@ async fn undo(
                 return Ok(ExitCode::from(NOT_CONFIRMED));
             }
             Said::Nobody => {
-                out::error("nothing was undone: there is no terminal to ask on", Some("give -y to undo without asking"));
+                out::error(
+                    "nothing was undone: there is no terminal to ask on",
+                    Some("give -y to undo without asking"),
+                );
                 return Ok(ExitCode::from(NOT_CONFIRMED));
             }
         }
