@@ -23,4 +23,5 @@ mod sessions;
 mod side_by_side;
 mod slow_client;
 mod turn;
+mod undo;
 mod wire;
