@@ -9,6 +9,7 @@ mod database;
 mod encode;
 mod error;
 mod index;
+pub mod inspect;
 mod mirror;
 mod pack;
 mod private;
