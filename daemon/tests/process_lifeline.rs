@@ -6,6 +6,7 @@ mod support;
 
 use plimsoll::process::Helper;
 use plimsoll::process::frame::{End, Ended, Frame, STOP, Totals};
+use plimsoll::process::limits::Limits;
 use plimsoll::process::recover::{LeftoverEnd, end_leftover};
 use plimsoll::process::run::{CommandSpec, RunEvent, spawn};
 use plimsoll::process::table;
@@ -37,8 +38,9 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
 
 fn start(folder: &Path, command: &str) -> (UnixStream, std::process::Child) {
     let (ours, theirs) = UnixStream::pair().unwrap();
+    let limits = serde_json::to_string(&Limits::FREE).unwrap();
     let child = Command::new(helper().path())
-        .args([Path::new("__exec"), &folder.join("c1.log"), Path::new(command)])
+        .args([Path::new("__exec"), &folder.join("c1.log"), Path::new(&limits), Path::new(command)])
         .current_dir(folder)
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(Stdio::null())
@@ -126,6 +128,7 @@ async fn a_daemon_with_a_command() {
         cwd: folder.clone(),
         env: std::env::vars().collect(),
         log: folder.join("c1.log"),
+        limits: Limits::FREE,
     };
     let mut running = spawn(&spec).unwrap();
     loop {

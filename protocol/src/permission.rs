@@ -140,9 +140,55 @@ pub struct RespondResult {
     pub accepted: bool,
 }
 
+/// Parameters of `permission/grants`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GrantsParams {
+    /// Key of the project.
+    pub project: String,
+}
+
+/// Result of `permission/grants`: oldest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GrantsResult {
+    /// What the user allowed in this project until it is revoked.
+    pub grants: Vec<Grant>,
+}
+
+/// Something that the user allowed for good, by the answer `allowAlways`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Grant {
+    /// Its number, which is never given to another.
+    pub no: u64,
+    /// The rule, such as `run_terminal_cmd(cargo test *)`.
+    pub rule: String,
+    /// When the user allowed it.
+    pub at: i64,
+    /// The session in which it was asked.
+    pub session: String,
+    /// The call about which it was asked.
+    pub call: String,
+}
+
+/// Parameters of `permission/revoke`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RevokeParams {
+    /// Key of the project.
+    pub project: String,
+    /// Number of the grant.
+    pub grant: u64,
+    /// The client's key for this call.
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
+}
+
 #[cfg(any(feature = "server", feature = "client"))]
 mod api {
-    use super::{Choice, RespondResult};
+    use super::{Choice, GrantsResult, RespondResult};
+    use crate::Done;
     use jsonrpsee::proc_macros::rpc;
 
     /// Questions about permission.
@@ -169,6 +215,19 @@ mod api {
             advice: Option<String>,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
         ) -> jsonrpsee::core::RpcResult<RespondResult>;
+
+        /// Lists what the user allowed in a project until it is revoked.
+        #[method(name = "grants", param_kind = map)]
+        async fn grants(&self, project: String) -> jsonrpsee::core::RpcResult<GrantsResult>;
+
+        /// Revokes one of these grants, in running turns too.
+        #[method(name = "revoke", param_kind = map)]
+        async fn revoke(
+            &self,
+            project: String,
+            grant: u64,
+            #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
+        ) -> jsonrpsee::core::RpcResult<Done>;
     }
 }
 

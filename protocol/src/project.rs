@@ -13,6 +13,9 @@ pub struct Project {
     pub roots: Vec<String>,
     /// When it was first opened.
     pub created_at: i64,
+    /// Whether the user trusts it, so that its own programs may run where the mode says so. Absent: not.
+    #[serde(default)]
+    pub trusted: bool,
 }
 
 /// Parameters of `project/open`.
@@ -27,9 +30,34 @@ pub struct OpenParams {
     pub idempotency_key: Option<String>,
 }
 
+/// Parameters of `project/list`: none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ListParams {}
+
+/// Result of `project/list`: oldest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListResult {
+    /// The projects.
+    pub projects: Vec<Project>,
+}
+
+/// Parameters of `project/trust`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TrustParams {
+    /// Key of the project.
+    pub project: String,
+    /// Whether the user trusts it.
+    pub trusted: bool,
+    /// The client's key for this call.
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
+}
+
 #[cfg(any(feature = "server", feature = "client"))]
 mod api {
-    use super::Project;
+    use super::{ListResult, Project};
     use jsonrpsee::proc_macros::rpc;
 
     /// Projects.
@@ -51,6 +79,19 @@ mod api {
         async fn open(
             &self,
             roots: Vec<String>,
+            #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
+        ) -> jsonrpsee::core::RpcResult<Project>;
+
+        /// Lists all projects that were ever opened.
+        #[method(name = "list")]
+        async fn list(&self) -> jsonrpsee::core::RpcResult<ListResult>;
+
+        /// Notes whether the user trusts a project.
+        #[method(name = "trust", param_kind = map)]
+        async fn trust(
+            &self,
+            project: String,
+            trusted: bool,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
         ) -> jsonrpsee::core::RpcResult<Project>;
     }

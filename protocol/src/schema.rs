@@ -52,10 +52,13 @@ fn methods(types: &mut SchemaGenerator) -> Map<String, Value> {
     add! {
         "initialize": life::InitializeParams => life::InitializeResult;
         "project/open": project::OpenParams => project::Project;
+        "project/list": project::ListParams => project::ListResult;
+        "project/trust": project::TrustParams => project::Project;
         "session/create": session::CreateParams => session::SessionInfo;
         "session/list": session::ListParams => session::ListResult;
         "session/get": session::GetParams => session::SessionInfo;
         "session/rename": session::RenameParams => session::SessionInfo;
+        "session/setMode": session::SetModeParams => session::SessionInfo;
         "session/delete": session::DeleteParams => crate::Done;
         "session/attach": session::AttachParams => String;
         "session/detach": session::DetachParams => bool;
@@ -64,6 +67,8 @@ fn methods(types: &mut SchemaGenerator) -> Map<String, Value> {
         "turn/steer": turn::SteerParams => crate::Done;
         "turn/cancel": turn::CancelParams => crate::Done;
         "permission/respond": permission::RespondParams => permission::RespondResult;
+        "permission/grants": permission::GrantsParams => permission::GrantsResult;
+        "permission/revoke": permission::RevokeParams => crate::Done;
         "editor/state": editor::StateParams => crate::Done;
         "daemon/status": daemon::StatusParams => daemon::DaemonStatus;
         "daemon/stop": daemon::StopParams => crate::Done;

@@ -26,7 +26,7 @@ pub struct SessionInfo {
     pub items: u64,
     /// Its newest durable event.
     pub last_seq: u64,
-    /// Permission mode: `ask` or `full`.
+    /// Permission mode: `plan`, `ask`, `accept_edits`, `auto` or `full`.
     pub mode: String,
     /// Model as `provider/model`.
     pub model: String,
@@ -60,7 +60,7 @@ pub struct CreateParams {
     /// A title; absent: taken from the first prompt.
     #[serde(default)]
     pub title: Option<String>,
-    /// Permission mode, `ask` or `full`; absent: from the configuration.
+    /// Permission mode: `plan`, `ask`, `accept_edits`, `auto` or `full`; absent: from the configuration.
     #[serde(default)]
     pub mode: Option<String>,
     /// Model as `provider/model`; absent: from the configuration.
@@ -114,6 +114,19 @@ pub struct RenameParams {
     pub session: String,
     /// The new title.
     pub title: String,
+    /// The client's key for this call.
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
+}
+
+/// Parameters of `session/setMode`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SetModeParams {
+    /// The session.
+    pub session: String,
+    /// The new mode: `plan`, `ask`, `accept_edits`, `auto` or `full`.
+    pub mode: String,
     /// The client's key for this call.
     #[serde(default)]
     pub idempotency_key: Option<String>,
@@ -199,6 +212,15 @@ mod api {
             &self,
             session: String,
             title: String,
+            #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
+        ) -> jsonrpsee::core::RpcResult<SessionInfo>;
+
+        /// Sets a session's permission mode, from its next decision on.
+        #[method(name = "setMode", param_kind = map)]
+        async fn set_mode(
+            &self,
+            session: String,
+            mode: String,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
         ) -> jsonrpsee::core::RpcResult<SessionInfo>;
 

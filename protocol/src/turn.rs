@@ -25,6 +25,9 @@ pub struct StartParams {
     /// What to do when a turn already runs; absent: `queue`.
     #[serde(default)]
     pub when_busy: Option<WhenBusy>,
+    /// Rules that the user allows for this turn, such as `run_terminal_cmd(cargo test *)`; at most 100.
+    #[serde(default)]
+    pub allow: Option<Vec<String>>,
     /// The client's key for this prompt; the same key again is the same turn.
     #[serde(default)]
     pub idempotency_key: Option<String>,
@@ -91,6 +94,7 @@ mod api {
             session: String,
             text: String,
             #[argument(rename = "whenBusy")] when_busy: Option<WhenBusy>,
+            allow: Option<Vec<String>>,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
         ) -> jsonrpsee::core::RpcResult<AcceptedTurn>;
 

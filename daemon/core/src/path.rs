@@ -79,7 +79,7 @@ fn push_escape(out: &mut String, byte: u8) {
 }
 
 /// Marks that make text read in another order than its bytes: a name with them could pose as another.
-fn is_direction_mark(c: char) -> bool {
+pub fn is_direction_mark(c: char) -> bool {
     matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
 }
 

@@ -186,6 +186,7 @@ fn outcome(call: &Call) -> Outcome {
             stderr: Output { head: "error: no rule\n".into(), total_bytes: 15, ..Output::default() },
             log: Some("/data/s/artifacts/c2.log".into()),
             left_running: vec![],
+            limits: None,
         }),
     };
     let status = if call.tool == "read_file" { Status::Ok } else { Status::Failed };

@@ -312,11 +312,7 @@ impl Facade {
     async fn set_mode(&self, params: Option<&RawValue>) -> Result<SetSessionModeResponse, Error> {
         let request: SetSessionModeRequest = read(params)?;
         let id = session_id(&request.session_id.0)?;
-        let mode = &*request.mode_id.0;
-        if !modes::exists(mode) {
-            return Err(invalid_params(format!("`modeId`: there is no mode `{mode}`, only ask and full")));
-        }
-        self.service.set_mode(&id, mode).await.map_err(api)?;
+        self.service.set_mode(&id, &request.mode_id.0).await.map_err(api)?;
         Ok(SetSessionModeResponse::new())
     }
 }

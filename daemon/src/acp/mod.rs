@@ -3,6 +3,7 @@
 //! the connection is ours; the bytes, the queue and the calls are carried by [`rpc`](crate::rpc).
 
 mod conn;
+mod diff;
 mod error;
 mod facade;
 mod modes;

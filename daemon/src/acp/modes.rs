@@ -1,18 +1,23 @@
 //! Permission modes as session modes.
 
 use agent_client_protocol_schema::v1::{SessionMode, SessionModeState};
+use plimsoll_core::permission::mode::Mode;
 
-/// The modes, with the current one.
+/// The modes, from the least free, with the current one.
 pub fn state(current: &str) -> SessionModeState {
-    let ask = SessionMode::new("ask", "Ask")
-        .description("Asks before a command runs or something outside is touched".to_owned());
-    let full = SessionMode::new("full", "Full access").description("Runs everything without asking".to_owned());
-    SessionModeState::new(current.to_owned(), vec![ask, full])
+    let modes = Mode::ALL.map(|mode| SessionMode::new(mode.word(), name(mode)).description(mode.meaning().to_owned()));
+    SessionModeState::new(current.to_owned(), modes.to_vec())
 }
 
-/// Whether there is such a mode.
-pub fn exists(mode: &str) -> bool {
-    matches!(mode, "ask" | "full")
+/// What an editor's menu shows.
+fn name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Plan => "Plan",
+        Mode::Ask => "Ask",
+        Mode::AcceptEdits => "Accept edits",
+        Mode::Auto => "Auto",
+        Mode::Full => "Full access",
+    }
 }
 
 #[cfg(test)]
@@ -20,10 +25,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_mode_that_is_shown_exists() {
-        let state = state("ask");
-        assert_eq!(state.current_mode_id.0.as_ref(), "ask");
-        assert!(state.available_modes.iter().all(|mode| exists(&mode.id.0)));
-        assert!(!exists("plan"));
+    fn every_mode_is_shown_with_what_it_means() {
+        let state = serde_json::to_value(state("auto")).unwrap();
+        assert_eq!(state["currentModeId"], "auto");
+        let ids: Vec<_> = state["availableModes"].as_array().unwrap().iter().map(|mode| mode["id"].clone()).collect();
+        assert_eq!(ids, ["plan", "ask", "accept_edits", "auto", "full"]);
+        assert_eq!(
+            state["availableModes"][2],
+            serde_json::json!({
+                "id": "accept_edits", "name": "Accept edits", "description": Mode::AcceptEdits.meaning(),
+            })
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! One session that an ACP client follows: hands on what happens, asks the client for permissions, and tells waiting
 //! prompts their ends.
 
+use super::diff;
 use super::facade::Facade;
 use super::peer::Answer;
 use super::tool_call;
@@ -290,11 +291,16 @@ fn permission_request(session: &SessionId, ask: &Ask, title: &str) -> RequestPer
         };
         PermissionOption::new(option_id(option.kind), option.label.clone(), kind)
     });
-    let fields = ToolCallUpdateFields::new()
+    let mut content = vec![ask.reason.clone().into()];
+    content.extend(diff::content(&ask.changes));
+    let mut fields = ToolCallUpdateFields::new()
         .title(title.to_owned())
         .kind(tool_call::kind(&ask.tool))
         .status(ToolCallStatus::Pending)
-        .content(vec![ask.reason.clone().into()]);
+        .content(content);
+    if !ask.changes.is_empty() {
+        fields = fields.locations(diff::locations(&ask.changes));
+    }
     let call = ToolCallUpdate::new(ask.call.to_string(), fields);
     RequestPermissionRequest::new(session.to_string(), call, options.collect())
 }

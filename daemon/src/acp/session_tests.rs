@@ -4,6 +4,7 @@ use super::*;
 use plimsoll_core::event::AskOption;
 use plimsoll_core::id::{CallId, TurnNo};
 use plimsoll_core::time::Timestamp;
+use plimsoll_core::tool::call::{Diff, FileChange};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -47,6 +48,29 @@ fn a_question_is_asked_with_all_its_options() {
             ],
         })
     );
+}
+
+#[test]
+fn a_question_about_an_edit_shows_the_difference_and_every_lasting_choice_is_its_own_option() {
+    let change = FileChange {
+        path: "/w/a".into(),
+        before: Some("1".into()),
+        after: Some("2".into()),
+        touches: vec![(3, 1)],
+        diff: Diff { text: "@@ -3 +3 @@\n-b\n+c\n".into(), added: 1, removed: 1, cut: 0 },
+        ..FileChange::default()
+    };
+    let mut ask = Ask { tool: "string_replace".into(), command: None, changes: vec![change], ..ask() };
+    let option = |kind, label: &str| AskOption { kind, label: label.into(), rules: Vec::new() };
+    ask.options.push(option(AskChoice::AllowAlways, "Always"));
+    let asked = serde_json::to_value(permission_request(&"s1".parse().unwrap(), &ask, "Edit a")).unwrap();
+    let call = &asked["toolCall"];
+    assert_eq!((&call["kind"], &call["locations"]), (&json!("edit"), &json!([{"path": "/w/a", "line": 3}])));
+    assert_eq!(call["content"][1], json!({"type": "diff", "path": "/w/a", "oldText": "b\n", "newText": "c\n"}));
+    let ids: Vec<_> = asked["options"].as_array().unwrap().iter().map(|option| option["optionId"].clone()).collect();
+    assert_eq!(ids, ["allow_once", "allow_session", "reject", "allow_always"]);
+    let chosen = RawValue::from_string(r#"{"outcome":{"outcome":"selected","optionId":"allow_always"}}"#.into());
+    assert_eq!(decision(&Ok(chosen.unwrap()), &ask), Decision::Choice(AskChoice::AllowAlways));
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! A call and its result as an editor shows them: title, kind, places, content. The same for what is live and for what
 //! is replayed, because both are made from the items.
 
+use super::diff;
 use agent_client_protocol_schema::v1::{
     ToolCall as Shown, ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
     ToolKind,
 };
-use plimsoll_core::tool::outcome::Status;
+use plimsoll_core::tool::outcome::{Body, Status};
 use plimsoll_core::transcript::item::{ToolCall, ToolResult};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -37,8 +38,16 @@ pub fn finish(result: &ToolResult, projection: Option<&str>) -> ToolCallUpdate {
         Status::Ok => ToolCallStatus::Completed,
         Status::Failed | Status::Denied | Status::Cancelled | Status::Unknown => ToolCallStatus::Failed,
     };
-    let content = projection.filter(|text| !text.is_empty()).map(block).into_iter().collect::<Vec<_>>();
+    let text = projection.filter(|text| !text.is_empty()).map(block);
+    let (content, locations) = match &result.outcome.body {
+        Body::Edit(edited) if result.outcome.status == Status::Ok => {
+            let changes = || edited.files.iter().map(|file| &file.change);
+            (diff::content(changes()), Some(diff::locations(changes())))
+        }
+        _ => (text.into_iter().collect(), None),
+    };
     let fields = ToolCallUpdateFields::new()
+        .locations(locations)
         .status(status)
         .content(content)
         .raw_output(crate::rpc::to_wire::result_data(&result.outcome.body));
@@ -55,7 +64,10 @@ pub fn kind(tool: &str) -> ToolKind {
     match tool {
         "read_file" | "list_dir" => ToolKind::Read,
         "glob_file_search" | "grep" => ToolKind::Search,
-        "run_terminal_cmd" => ToolKind::Execute,
+        "string_replace" | "MultiEdit" | "write" | "apply_patch" => ToolKind::Edit,
+        "delete_file" => ToolKind::Delete,
+        "run_terminal_cmd" | "stop_task" => ToolKind::Execute,
+        "task_output" => ToolKind::Read,
         "todo_write" => ToolKind::Think,
         _ => ToolKind::Other,
     }
@@ -74,7 +86,13 @@ fn title(tool: &str, args: &Value) -> String {
         "list_dir" => arg("target_directory").map(|path| format!("List {path}")),
         "glob_file_search" => arg("glob_pattern").map(|pattern| format!("Find {pattern}")),
         "grep" => arg("pattern").map(|pattern| format!("Search `{pattern}`")),
+        "string_replace" | "MultiEdit" => arg("file_path").map(|path| format!("Edit {path}")),
+        "write" => arg("file_path").map(|path| format!("Write {path}")),
+        "delete_file" => arg("target_file").map(|path| format!("Delete {path}")),
+        "apply_patch" => Some("Apply a patch".to_owned()),
         "run_terminal_cmd" => arg("command").map(|command| format!("`{command}`")),
+        "task_output" => arg("id").map(|id| format!("Output of {id}")),
+        "stop_task" => arg("id").map(|id| format!("Stop {id}")),
         "todo_write" => Some("Update the plan".to_owned()),
         _ => None,
     };
@@ -83,7 +101,8 @@ fn title(tool: &str, args: &Value) -> String {
 
 fn locations(tool: &str, args: &Value, root: Option<&Path>) -> Vec<ToolCallLocation> {
     let named = match tool {
-        "read_file" => args.get("target_file"),
+        "read_file" | "delete_file" => args.get("target_file"),
+        "string_replace" | "MultiEdit" | "write" => args.get("file_path"),
         "list_dir" | "glob_file_search" => args.get("target_directory"),
         "grep" => args.get("path"),
         _ => None,
@@ -106,7 +125,8 @@ fn absolute(path: &str, root: Option<&Path>) -> Option<PathBuf> {
 mod tests {
     use super::*;
     use plimsoll_core::id::{CallId, Revision};
-    use plimsoll_core::tool::outcome::{Body, Outcome};
+    use plimsoll_core::tool::call::{Diff, FileChange};
+    use plimsoll_core::tool::outcome::{Edited, EditedFile, Outcome};
     use serde_json::json;
 
     fn check(tool: &str, arguments: &str, expected: Value) {
@@ -142,9 +162,45 @@ mod tests {
             }),
         );
         check(
+            "write",
+            r#"{"file_path":"a.rs","contents":"x"}"#,
+            json!({
+                "toolCallId": "c7", "title": "Write a.rs", "name": "write", "kind": "edit",
+                "locations": [{"path": "/w/a.rs"}], "rawInput": {"file_path": "a.rs", "contents": "x"},
+            }),
+        );
+        check(
             "nonsense",
             "{not json",
             json!({"toolCallId": "c7", "title": "nonsense", "name": "nonsense", "rawInput": "{not json"}),
+        );
+    }
+
+    #[test]
+    fn an_edit_ends_with_its_diff_and_place_and_a_failed_one_with_what_the_model_sees() {
+        let change = FileChange {
+            path: "/w/a".into(),
+            before: Some("1".into()),
+            after: Some("2".into()),
+            touches: vec![(3, 1)],
+            diff: Diff { text: "@@ -3 +3 @@\n-b\n+c\n".into(), added: 1, removed: 1, cut: 0 },
+            ..FileChange::default()
+        };
+        let body =
+            Body::Edit(Edited { files: vec![EditedFile { change, lines_after: 3, wrote: vec![(3, 3)] }], notes: vec![] });
+        let finished = |status| {
+            let outcome = Outcome { status, body: body.clone() };
+            let (call, tool) = (CallId(7), "string_replace".into());
+            let result = ToolResult { call, tool, outcome, revision: Revision(1), approximate: false };
+            serde_json::to_value(finish(&result, Some("shown"))).unwrap()
+        };
+        let ok = finished(Status::Ok);
+        assert_eq!(ok["content"], json!([{"type": "diff", "path": "/w/a", "oldText": "b\n", "newText": "c\n"}]));
+        assert_eq!(ok["locations"], json!([{"path": "/w/a", "line": 3}]));
+        let failed = finished(Status::Failed);
+        assert_eq!(
+            (failed["content"][0]["content"]["text"].clone(), failed.get("locations")),
+            (json!("```\nshown\n```"), None)
         );
     }
 

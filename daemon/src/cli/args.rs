@@ -1,7 +1,7 @@
 //! The arguments of every command, and the help that explains them.
 
-use super::{ask, bridge, daemon, manage, out, sessions, show};
-use crate::config::env;
+use super::{ask, bridge, daemon, manage, out, permissions, sessions, show};
+use crate::config::{PermissionMode, env};
 use clap::{Args, Parser, Subcommand};
 use plimsoll_protocol::hello::Facade;
 use std::ffi::OsString;
@@ -41,12 +41,21 @@ enum Command {
 Exit codes: 0 the turn ended well; 1 it failed; 2 wrong arguments; 3 something had to be asked and there was no terminal;
 130 interrupted. The answer goes to standard output, everything else to standard error.
 
-While it asks for permission: y allows once, s allows for the session, n refuses, any other text refuses with this advice.")]
+While it asks for permission: y allows once, s allows for the session, a allows in this project from now on, n refuses, any
+other text refuses with this advice. What s and a store is shown.")]
     Ask(Ask),
     /// List sessions, newest first
     Sessions(Sessions),
     /// Print the transcript of a session
     Show(Show),
+    /// List or revoke what was allowed for good in a project
+    #[command(after_help = "\
+Examples:
+  plimsoll grants                 what may run here without a question, with numbers
+  plimsoll grants revoke 3        ask about it again from now on")]
+    Grants(Grants),
+    /// Trust a project, so that its own programs may run where the mode says so
+    Trust(Trust),
     /// Say whether a daemon runs; never starts one
     #[command(after_help = "Exit codes: 0 it runs; 3 it does not.")]
     Status {
@@ -85,9 +94,12 @@ pub struct Ask {
     /// One JSON event per line on standard output, and nothing else
     #[arg(long)]
     pub json: bool,
-    /// Permission mode: ask, or full (nothing is asked)
-    #[arg(long, conflicts_with = "session")]
+    /// Permission mode: plan, ask, accept_edits, auto or full
+    #[arg(long, conflicts_with = "session", long_help = mode_help())]
     pub mode: Option<String>,
+    /// Allow this in this turn, such as "run_terminal_cmd(cargo test *)"; may be given several times
+    #[arg(long, value_name = "RULE")]
+    pub allow: Vec<String>,
     /// Model, as provider/model
     #[arg(long, conflicts_with = "session")]
     pub model: Option<String>,
@@ -127,12 +139,68 @@ pub struct Show {
     pub json: bool,
 }
 
+/// `plimsoll grants`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Grants {
+    /// Revoking
+    #[command(subcommand)]
+    pub action: Option<GrantsAction>,
+    /// Which grants
+    #[command(flatten)]
+    pub list: GrantsList,
+}
+
+/// `plimsoll grants` without more.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct GrantsList {
+    /// The project's folder instead of the current one
+    #[arg(long, value_name = "DIR")]
+    pub project: Option<PathBuf>,
+    /// One JSON object per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `plimsoll grants` does beside listing.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum GrantsAction {
+    /// Revoke one, also for what runs now
+    Revoke {
+        /// Its number in the list
+        #[arg(value_name = "N")]
+        no: u64,
+        /// The project's folder instead of the current one
+        #[arg(long, value_name = "DIR")]
+        project: Option<PathBuf>,
+    },
+}
+
+/// `plimsoll trust`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct Trust {
+    /// The project's folder instead of the current one
+    #[arg(value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+    /// Trust it no longer
+    #[arg(long)]
+    pub revoke: bool,
+}
+
+/// Every mode with its meaning.
+fn mode_help() -> String {
+    let lines = PermissionMode::ALL.map(|mode| format!("  {:<14}{}", mode.word(), mode.meaning()));
+    format!("Permission mode:\n{}", lines.join("\n"))
+}
+
 /// Runs the command that the arguments, the program's name first, ask for.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
     match parse(arguments) {
         Ok(Command::Ask(ask)) => ask::main(&ask),
         Ok(Command::Sessions(sessions)) => sessions::main(&sessions),
         Ok(Command::Show(show)) => show::main(&show),
+        Ok(Command::Grants(grants)) => permissions::grants(&grants),
+        Ok(Command::Trust(trust)) => permissions::trust(&trust),
         Ok(Command::Status { json }) => manage::status(json),
         Ok(Command::Stop) => manage::stop(),
         Ok(Command::Restart) => manage::restart(),
@@ -168,23 +236,43 @@ mod tests {
             prompt: vec!["two".to_owned(), "words".to_owned()],
             json: true,
             mode: Some("full".to_owned()),
+            allow: vec!["grep".to_owned(), "list_dir".to_owned()],
             model: Some("a/b".to_owned()),
             session: None,
             project: Some("/p".into()),
         };
-        let found = words("ask --json --mode full --model a/b --project /p two words").unwrap();
+        let found =
+            words("ask --json --mode full --allow grep --allow list_dir --model a/b --project /p two words").unwrap();
         assert_eq!(found, Command::Ask(ask));
         assert_eq!(words("status --json").unwrap(), Command::Status { json: true });
         assert_eq!(words("daemon").unwrap(), Command::Daemon { detached: false });
         let sessions = Sessions { all: true, project: None, limit: 30, json: false };
         assert_eq!(words("sessions --all").unwrap(), Command::Sessions(sessions));
+        let list = |json| GrantsList { project: None, json };
+        assert_eq!(words("grants --json").unwrap(), Command::Grants(Grants { action: None, list: list(true) }));
+        let action = Some(GrantsAction::Revoke { no: 3, project: Some("/p".into()) });
+        assert_eq!(
+            words("grants revoke 3 --project /p").unwrap(),
+            Command::Grants(Grants { action, list: list(false) })
+        );
+        let trust = Trust { folder: Some("/p".into()), revoke: true };
+        assert_eq!(words("trust --revoke /p").unwrap(), Command::Trust(trust));
         let show = Show { session: "s1".to_owned(), json: false };
         assert_eq!(words("show s1").unwrap(), Command::Show(show));
     }
 
     #[test]
     fn wrong_arguments_are_told_and_exit_with_two() {
-        for wrong in ["ask", "ask --session s --model a/b x", "show", "sessions --limit 0", "sing", "stop now"] {
+        for wrong in [
+            "ask",
+            "ask --session s --model a/b x",
+            "show",
+            "sessions --limit 0",
+            "grants revoke",
+            "grants revoke x",
+            "sing",
+            "stop now",
+        ] {
             let error = words(wrong).unwrap_err();
             assert_eq!((error.exit_code(), error.use_stderr()), (2, true), "{wrong}");
         }
@@ -200,6 +288,10 @@ mod tests {
             assert!(text.contains(variable.name), "{} is not in the help", variable.name);
         }
         assert!(words("ask --help").unwrap_err().to_string().contains("130 interrupted"));
+        for mode in PermissionMode::ALL {
+            let help = words("ask --help").unwrap_err().to_string();
+            assert!(help.contains(mode.word()) && help.contains(mode.meaning()), "{mode} is not in {help}");
+        }
         assert!(!text.contains("--detached"));
     }
 

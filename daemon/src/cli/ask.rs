@@ -1,6 +1,7 @@
 //! `plimsoll ask`: one turn from the terminal. It is a client like any other: what it shows comes as events, and the turn
 //! runs in the daemon, whether this command lives to see its end or not.
 
+mod diff;
 mod screen;
 mod terminal;
 
@@ -45,7 +46,8 @@ pub fn main(arguments: &args::Ask) -> ExitCode {
     };
     connect::with_client(Spawn::WhenNone, async |client, folders| {
         let session = session(&client, &folders, arguments).await?;
-        run(&client, session, prompt, arguments.json).await
+        let allow = Some(arguments.allow.clone()).filter(|allow| !allow.is_empty());
+        run(&client, session, Asked { prompt, allow, json: arguments.json }).await
     })
 }
 
@@ -147,10 +149,19 @@ struct Ended {
     message: Option<String>,
 }
 
-async fn run(client: &RpcClient, info: SessionInfo, prompt: String, json: bool) -> Result<ExitCode, CommandError> {
+/// What the command was told to ask.
+struct Asked {
+    prompt: String,
+    /// Rules that hold for this turn.
+    allow: Option<Vec<String>>,
+    json: bool,
+}
+
+async fn run(client: &RpcClient, info: SessionInfo, asked: Asked) -> Result<ExitCode, CommandError> {
+    let Asked { prompt, allow, json } = asked;
     let events = client.attach(info.id.clone(), Some(info.last_seq)).await?;
     let key = uuid::Uuid::now_v7().to_string();
-    let started = client.start(info.id.clone(), prompt, Some(WhenBusy::Refuse), Some(key)).await;
+    let started = client.start(info.id.clone(), prompt, Some(WhenBusy::Refuse), allow, Some(key)).await;
     let turn = match started {
         Ok(accepted) => accepted.turn,
         Err(error) if connect::refusal_kind(&error) == Some(ErrorKind::Busy) => {
@@ -278,9 +289,10 @@ impl Watch<'_> {
         let Some(ask) = self.asked.take() else { return Ok(()) };
         let (choice, advice) = match reply {
             Reply::Once => (Choice::AllowOnce, None),
-            Reply::Session if terminal::offers_session(&ask) => (Choice::AllowSession, None),
+            Reply::Session if terminal::offers(&ask, Choice::AllowSession) => (Choice::AllowSession, None),
+            Reply::Always if terminal::offers(&ask, Choice::AllowAlways) => (Choice::AllowAlways, None),
             Reply::Refuse(advice) => (Choice::Reject, advice),
-            Reply::Session | Reply::Unclear => {
+            Reply::Session | Reply::Always | Reply::Unclear => {
                 if let Some(terminal) = &mut self.terminal {
                     terminal.ask(&ask)?;
                 }

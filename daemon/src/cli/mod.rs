@@ -11,6 +11,7 @@ mod daemon;
 mod lock;
 mod manage;
 mod out;
+mod permissions;
 mod reach;
 mod readiness;
 mod sessions;

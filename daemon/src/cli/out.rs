@@ -1,6 +1,7 @@
 //! What commands write: answers to standard output, everything else to standard error. The only place that touches
 //! either. A reader that has gone away is a normal end and not an error to speak of.
 
+use plimsoll_core::path::is_direction_mark;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 
@@ -98,6 +99,16 @@ impl Style {
         self.paint("1", text)
     }
 
+    /// What comes in by a change.
+    pub fn added(self, text: &str) -> String {
+        self.paint("32", text)
+    }
+
+    /// What goes out by a change.
+    pub fn removed(self, text: &str) -> String {
+        self.paint("31", text)
+    }
+
     fn paint(self, code: &str, text: &str) -> String {
         if self.colours { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
@@ -110,13 +121,13 @@ fn colours_wanted() -> bool {
 }
 
 /// A text of somebody else's made safe for a terminal: control characters, which could move the cursor or rewrite what
-/// stands above, become visible. Line ends and tabs stay when `lines` is set, else they become blanks.
+/// stands above, and marks that turn the direction of reading become visible. Line ends and tabs stay when `lines` is set, else they become blanks.
 pub fn harmless(text: &str, lines: bool) -> String {
     text.chars()
         .map(|letter| match letter {
             '\n' | '\t' if lines => letter,
             '\n' | '\t' | '\r' => ' ',
-            letter if letter.is_control() => char::REPLACEMENT_CHARACTER,
+            letter if letter.is_control() || is_direction_mark(letter) => char::REPLACEMENT_CHARACTER,
             letter => letter,
         })
         .collect()
@@ -124,7 +135,15 @@ pub fn harmless(text: &str, lines: bool) -> String {
 
 /// The beginning of a text, on one line, of at most `width` letters.
 pub fn short(text: &str, width: usize) -> String {
-    let text = harmless(text.trim(), false);
+    cut(harmless(text.trim(), false), width)
+}
+
+/// The same of one line whose blanks and tabs count.
+pub fn short_line(line: &str, width: usize) -> String {
+    cut(harmless(line, true), width)
+}
+
+fn cut(text: String, width: usize) -> String {
     if text.chars().count() <= width {
         return text;
     }
@@ -141,6 +160,7 @@ mod tests {
     fn texts_of_others_cannot_command_the_terminal() {
         assert_eq!(harmless("a\x1b[2Jb\nc\td\re", true), "a\u{fffd}[2Jb\nc\td e");
         assert_eq!(harmless("a\nb\u{9b}c", false), "a b\u{fffd}c");
+        assert_eq!(harmless("rm \u{202e}cba", true), "rm \u{fffd}cba");
     }
 
     #[test]

@@ -53,7 +53,11 @@ pub const VARIABLES: &[Variable] = &[
         meaning: "log filter, such as `debug` or `plimsoll::rpc=trace,info`",
     },
     Variable { name: MODEL, read_by: ReadBy::Client, meaning: "model as provider/model, over config.toml" },
-    Variable { name: MODE, read_by: ReadBy::Client, meaning: "permission mode (ask, full), over config.toml" },
+    Variable {
+        name: MODE,
+        read_by: ReadBy::Client,
+        meaning: "permission mode (plan, ask, accept_edits, auto, full), over config.toml",
+    },
     Variable { name: LANGUAGE, read_by: ReadBy::Client, meaning: "language of answers, over config.toml" },
     Variable { name: MAX_STEPS, read_by: ReadBy::Client, meaning: "most model requests in one turn, over config.toml" },
     Variable {

@@ -7,10 +7,12 @@ pub mod env;
 mod error;
 mod folders;
 mod nearest;
+mod permissions;
 mod raw;
 mod resolve;
 
 pub use error::{ConfigError, Place};
 pub use folders::{FolderError, Folders, private_append, private_file};
+pub use permissions::{Permissions, parse_rule};
 pub use plimsoll_core::permission::policy::{Mode as PermissionMode, UnknownMode};
 pub use resolve::{Config, FoundKey, OFFLINE_MODEL, Overrides};

@@ -2,12 +2,13 @@
 //! other. Unknown keys are warnings, wrong values are errors that name file, line, key and what to write. `resolve` puts
 //! the files together.
 
+mod permissions;
 mod provider;
 mod table;
 
+pub use permissions::{RawPermissions, rule};
 pub use provider::RawProvider;
 
-use super::PermissionMode;
 use super::error::{ConfigError, Place};
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -35,8 +36,8 @@ pub struct RawConfig {
     pub model: Option<Located<String>>,
     /// `language`.
     pub language: Option<Located<String>>,
-    /// `permissions.mode`.
-    pub mode: Option<Located<PermissionMode>>,
+    /// `[permissions]`.
+    pub permissions: RawPermissions,
     /// `limits.max_steps_per_turn`.
     pub max_steps_per_turn: Option<Located<u32>>,
     /// `daemon.idle_stop_minutes`; 0: never.
@@ -80,9 +81,8 @@ impl RawConfig {
             check_model_id(&model.value).map_err(|problem| bad_model_id(model.place.clone(), problem))?;
         }
         raw.language = top.string("language")?;
-        if let Some(mut permissions) = top.table("permissions")? {
-            raw.mode = permissions.parsed("mode", str::parse::<PermissionMode>)?;
-            permissions.finish();
+        if let Some(permissions) = top.table("permissions")? {
+            raw.permissions = RawPermissions::parse(permissions)?;
         }
         if let Some(mut limits) = top.table("limits")? {
             raw.max_steps_per_turn = limits.number("max_steps_per_turn", 1, MAX_STEPS_LIMIT)?.map(narrow);

@@ -11,6 +11,7 @@ use super::env;
 use super::error::{ConfigError, Place};
 use super::folders::Folders;
 use super::nearest::nearest;
+use super::permissions::Permissions;
 use super::raw::{Located, MAX_STEPS_LIMIT, RawConfig, RawProvider, bad_model_id, split_model_id};
 use crate::provider::endpoint::{Endpoint, KeySource};
 use found::found_keys;
@@ -53,8 +54,8 @@ pub struct Overrides {
 pub struct Config {
     /// The model of new sessions, `provider/model`.
     pub model_id: String,
-    /// The mode of new sessions.
-    pub permission_mode: PermissionMode,
+    /// Mode, rules and declared folders.
+    pub permissions: Permissions,
     /// The language of answers; none: that of the prompt.
     pub language: Option<String>,
     /// Most steps of one turn.
@@ -68,7 +69,6 @@ pub struct Config {
     providers: BTreeMap<String, RawProvider>,
     model_place: Place,
     managed_model: Option<Located<String>>,
-    managed_mode: Option<Located<PermissionMode>>,
     file: PathBuf,
     offer: bool,
 }
@@ -96,7 +96,7 @@ impl Config {
         }
         config.add_environment(env)?;
         config.add_overrides(overrides)?;
-        config.add_managed(managed);
+        config.add_managed(managed)?;
         config.finish(env);
         Ok(config)
     }
@@ -113,6 +113,7 @@ impl Config {
         }
         let mut warnings = managed.warnings.clone();
         warnings.extend(user.warnings);
+        let permissions = Permissions::of_user(user.permissions, &mut warnings)?;
         let (model_id, model_place) = match user.model {
             Some(model) => (model.value, model.place),
             None => (OFFLINE_MODEL.to_owned(), Place::WholeFile(file.clone())),
@@ -120,7 +121,7 @@ impl Config {
         Ok(Self {
             model_id,
             model_place,
-            permission_mode: user.mode.map(|mode| mode.value).unwrap_or_default(),
+            permissions,
             language: user.language.map(|language| language.value),
             max_steps_per_turn: user.max_steps_per_turn.map_or(DEFAULT_MAX_STEPS, |steps| steps.value),
             idle_stop_minutes: user.idle_stop_minutes.map_or(DEFAULT_IDLE_STOP_MINUTES, |minutes| minutes.value),
@@ -128,7 +129,6 @@ impl Config {
             warnings,
             providers,
             managed_model: None,
-            managed_mode: None,
             file,
             offer: managed.offer.as_ref().or(user.offer.as_ref()).is_none_or(|offer| offer.value),
         })
@@ -153,13 +153,6 @@ impl Config {
         if let Some(minutes) = &project.idle_stop_minutes {
             ignored(&minutes.place, "the daemon serves all projects; set it in your own configuration");
         }
-        if let Some(mode) = &project.mode {
-            if mode.value <= self.permission_mode {
-                self.permission_mode = mode.value;
-            } else {
-                ignored(&mode.place, "a project cannot allow more than your own configuration does");
-            }
-        }
         if let Some(steps) = &project.max_steps_per_turn {
             if steps.value <= self.max_steps_per_turn {
                 self.max_steps_per_turn = steps.value;
@@ -167,6 +160,7 @@ impl Config {
                 ignored(&steps.place, "a project cannot raise the limit");
             }
         }
+        self.permissions.add_project(project.permissions, &mut self.warnings);
         if let Some(language) = project.language {
             self.language = Some(language.value);
         }
@@ -184,7 +178,7 @@ impl Config {
             self.choose_model(model, Place::Variable(env::MODEL))?;
         }
         if let Some(mode) = set(env::MODE) {
-            self.permission_mode = parse_mode(mode, Place::Variable(env::MODE))?;
+            self.permissions.mode = parse_mode(mode, Place::Variable(env::MODE))?;
         }
         if let Some(language) = set(env::LANGUAGE) {
             self.language = Some(language.to_owned());
@@ -205,7 +199,7 @@ impl Config {
             self.choose_model(model, Place::Option("model"))?;
         }
         if let Some(mode) = &overrides.mode {
-            self.permission_mode = parse_mode(mode, Place::Option("mode"))?;
+            self.permissions.mode = parse_mode(mode, Place::Option("mode"))?;
         }
         if let Some(language) = &overrides.language {
             self.language = Some(language.clone());
@@ -213,15 +207,12 @@ impl Config {
         Ok(())
     }
 
-    fn add_managed(&mut self, managed: RawConfig) {
+    fn add_managed(&mut self, managed: RawConfig) -> Result<(), ConfigError> {
         if let Some(model) = managed.model {
             (self.model_id, self.model_place) = (model.value.clone(), model.place.clone());
             self.managed_model = Some(model);
         }
-        if let Some(mode) = managed.mode {
-            self.permission_mode = mode.value;
-            self.managed_mode = Some(mode);
-        }
+        self.permissions.add_managed(managed.permissions)?;
         if let Some(language) = managed.language {
             self.language = Some(language.value);
         }
@@ -231,6 +222,7 @@ impl Config {
         if let Some(minutes) = managed.idle_stop_minutes {
             self.idle_stop_minutes = minutes.value;
         }
+        Ok(())
     }
 
     /// Warnings and hints that need the whole.
@@ -285,15 +277,7 @@ impl Config {
 
     /// A permission mode that a client asks for, when the managed configuration leaves the choice.
     pub fn mode(&self, asked: &str) -> Result<PermissionMode, ConfigError> {
-        let mode = parse_mode(asked, Place::Option("mode"))?;
-        match &self.managed_mode {
-            Some(managed) if managed.value != mode => Err(ConfigError {
-                place: managed.place.clone(),
-                problem: format!("your administrator has set the mode to \"{}\"", managed.value),
-                fix: "It cannot be changed here".to_owned(),
-            }),
-            _ => Ok(mode),
-        }
+        self.permissions.check(parse_mode(asked, Place::Option("mode"))?)
     }
 
     /// A model with everything that a request needs. `None`: the configured one. Says nothing of whether the key is

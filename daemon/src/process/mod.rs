@@ -14,8 +14,10 @@ pub mod exec;
 pub mod frame;
 pub mod git;
 pub mod key_command;
+pub mod limits;
 pub mod recover;
 pub mod run;
+pub mod sandbox;
 pub mod table;
 
 use std::path::{Path, PathBuf};

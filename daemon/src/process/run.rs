@@ -6,6 +6,7 @@
 use super::Helper;
 use super::exec::{KILL_WAIT, TERM_GRACE};
 use super::frame::{Ended, Frame, FrameError, STOP};
+use super::limits::Limits;
 use super::recover;
 use super::table;
 use plimsoll_core::ledger::ProcessMark;
@@ -42,6 +43,8 @@ pub struct CommandSpec {
     pub env: BTreeMap<String, String>,
     /// Where the log is written; its folder exists. No file is made when nothing is printed.
     pub log: PathBuf,
+    /// What it is held to.
+    pub limits: Limits,
 }
 
 /// A command that could not be begun, or was lost.
@@ -58,6 +61,9 @@ pub enum ProcessError {
     /// The socket to the helper cannot be made.
     #[error("cannot make a socket for the helper: {0}")]
     Socket(io::Error),
+    /// The limits cannot be handed over.
+    #[error("cannot write the command's limits down: {0}")]
+    Limits(serde_json::Error),
     /// The helper ended without telling how the command ended.
     #[error("the helper ended before the command was seen to end")]
     HelperLost,
@@ -115,10 +121,12 @@ pub fn spawn(spec: &CommandSpec) -> Result<Running, ProcessError> {
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(ProcessError::Socket)?;
     ours.set_nonblocking(true).map_err(ProcessError::Socket)?;
     let socket = UnixStream::from_std(ours).map_err(ProcessError::Socket)?;
+    let limits = serde_json::to_string(&spec.limits).map_err(ProcessError::Limits)?;
     let child = Command::new(spec.helper.path())
         .arg0(SHOWN_NAME)
         .arg("__exec")
         .arg(&spec.log)
+        .arg(limits)
         .arg(&spec.command)
         .current_dir(&spec.cwd)
         .env_clear()

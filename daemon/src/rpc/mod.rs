@@ -5,6 +5,7 @@
 pub mod accept;
 pub(crate) mod calls;
 pub(crate) mod cancel;
+mod changes;
 pub mod client;
 mod conn;
 mod dispatch;

@@ -1,9 +1,9 @@
 //! From our values to the wire's: total functions, except where the store could not give what an event speaks of.
 
-use crate::session::api::{ProjectInfo, ResolvedEvent, SessionInfo, TranscriptPage, Update};
+use super::changes;
+use crate::session::api::{Grant, ProjectInfo, ResolvedEvent, SessionInfo, TranscriptPage, Update};
 use plimsoll_core::event::{Ask, AskChoice, AskResolution, Delta, EventBody, TurnEnd};
 use plimsoll_core::model::usage::Usage;
-use plimsoll_core::tool::call::FileChange;
 use plimsoll_core::tool::outcome::{Body, Exit, Status, Todo, TodoStatus};
 use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::transcript::item::{Item, ItemBody, MetaCause, NoticeCause};
@@ -23,6 +23,7 @@ pub fn project(info: &ProjectInfo) -> project::Project {
         key: info.key.to_string(),
         roots: info.roots.iter().map(|root| path(root)).collect(),
         created_at: info.created_at.0,
+        trusted: info.trusted,
     }
 }
 
@@ -48,6 +49,16 @@ pub fn session(info: &SessionInfo) -> session::SessionInfo {
     }
 }
 
+pub fn grant(grant: &Grant) -> permission::Grant {
+    permission::Grant {
+        no: grant.no,
+        rule: grant.rule.clone(),
+        at: grant.at.0,
+        session: grant.session.to_string(),
+        call: grant.call.to_string(),
+    }
+}
+
 fn choice(choice: AskChoice) -> permission::OfferedChoice {
     permission::OfferedChoice::Known(match choice {
         AskChoice::AllowOnce => permission::Choice::AllowOnce,
@@ -67,7 +78,7 @@ pub fn ask(ask: &Ask) -> permission::Ask {
         title: ask.title.clone(),
         command: ask.command.clone(),
         paths: ask.paths.clone(),
-        changes: ask.changes.iter().map(change).collect(),
+        changes: changes::wire(&ask.changes),
         reason: ask.reason.clone(),
         options: ask
             .options
@@ -212,7 +223,7 @@ pub fn result_data(body: &Body) -> Value {
         Body::Todos(list) => json!({ "kind": "todos", "todos": todos(list) }),
         Body::Edit(edited) => json!({
             "kind": "edit",
-            "files": edited.files.iter().map(|file| change(&file.change)).collect::<Vec<_>>(),
+            "files": changes::wire(edited.files.iter().map(|file| &file.change)),
             "notes": edited.notes,
         }),
         Body::Task(task) => json!({
@@ -221,19 +232,6 @@ pub fn result_data(body: &Body) -> Value {
             "from": task.from,
             "run": result_data(&Body::Command(task.run.clone())),
         }),
-    }
-}
-
-/// What becomes of a file.
-fn change(change: &FileChange) -> permission::Change {
-    permission::Change {
-        path: change.path.clone(),
-        before: change.before.clone(),
-        after: change.after.clone(),
-        diff: change.diff.text.clone(),
-        added: change.diff.added,
-        removed: change.diff.removed,
-        cut: change.diff.cut,
     }
 }
 

@@ -35,6 +35,7 @@ fn command() -> Body {
         stderr: Output::default(),
         log: None,
         left_running: vec![],
+        limits: None,
     })
 }
 
@@ -118,7 +119,7 @@ fn events_have_their_words() {
             "ask": {
                 "id": "a1", "call": "c2", "turn": 1, "at": 1, "tool": "run_terminal_cmd", "title": "run make",
                 "command": "make", "paths": ["/w"], "reason": "it runs a program",
-                "options": [{"kind": "allowSession", "label": "allow `make`"}],
+                "options": [{"kind": "allowSession", "label": "allow `make`", "rules": ["run_terminal_cmd(make)"]}],
                 "resolution": {"type": "answered", "choice": "reject"},
             },
         }),

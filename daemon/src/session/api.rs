@@ -84,6 +84,8 @@ pub struct ProjectInfo {
     pub roots: Vec<PathBuf>,
     /// When it was first opened.
     pub created_at: Timestamp,
+    /// Whether the user trusts it.
+    pub trusted: bool,
 }
 
 /// A session as lists show it.
@@ -107,7 +109,7 @@ pub struct SessionInfo {
     pub items: u64,
     /// Its newest durable event.
     pub last_seq: Seq,
-    /// Permission mode: `ask` or `full`.
+    /// Permission mode.
     pub mode: String,
     /// Model as `provider/model`.
     pub model: String,
@@ -198,7 +200,7 @@ pub enum Update {
     },
 }
 
-pub use crate::store::ResolvedEvent;
+pub use crate::store::{LastingGrant as Grant, ResolvedEvent};
 
 /// What a page of the transcript holds.
 #[derive(Debug, Clone, PartialEq)]

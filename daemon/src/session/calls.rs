@@ -51,6 +51,13 @@ impl Driver {
             Ok(setup) => setup,
             Err(error) => return reply.send(Err(error)),
         };
+        // The administrator may have bounded the mode since the session was there last.
+        let held = setup.permissions.held(self.mode);
+        if held != self.mode
+            && let Err(error) = self.set_mode(held).await
+        {
+            return reply.send(Err(error));
+        }
         let machine = match self.machine(&setup).await {
             Ok(machine) => machine,
             Err(error) => return reply.send(Err(error)),

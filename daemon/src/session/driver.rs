@@ -4,6 +4,7 @@
 use super::actor::Msg;
 use super::api::{AcceptedTurn, ApiError, ApiErrorKind};
 use super::hub::{Hub, Publication};
+use super::lasting::Known;
 use super::live::Activity;
 use super::load;
 use super::setup::{Project, TurnSetup};
@@ -13,6 +14,7 @@ use plimsoll_core::event::Delta;
 use plimsoll_core::id::{CallId, RequestNo, Revision, SessionId, TurnNo};
 use plimsoll_core::model::error::{ErrorClass, ModelError};
 use plimsoll_core::permission::policy::Mode;
+use plimsoll_core::permission::rule::Rule;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::Outcome;
 use plimsoll_core::transcript::batch::Batch;
@@ -26,7 +28,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -70,6 +72,8 @@ pub(super) struct Driver {
     cut: Option<Cut>,
     settle_at: Option<Instant>,
     pub(super) mode: Mode,
+    /// Tells when the user has decided something for the project.
+    decided: watch::Receiver<Known>,
     tasks: JoinSet<()>,
     /// What the machine is told when a task panics, by the task.
     owed: HashMap<tokio::task::Id, InputBody>,
@@ -112,11 +116,13 @@ pub(super) struct Parts {
 pub(super) enum Happened {
     Ended(Result<(tokio::task::Id, ()), JoinError>),
     SettleAgain,
+    Decided,
 }
 
 impl Driver {
     pub(super) fn new(parts: Parts) -> Self {
         let Parts { id, project, store, hub, mailbox, activity, mode, cut } = parts;
+        let decided = project.lasting.follow();
         Self {
             id,
             project,
@@ -129,6 +135,7 @@ impl Driver {
             settle_at: cut.is_some().then(|| Instant::now() + SETTLE_AGAIN),
             cut,
             mode,
+            decided,
             tasks: JoinSet::new(),
             owed: HashMap::new(),
             turns: BTreeMap::new(),
@@ -151,6 +158,7 @@ impl Driver {
         let settle = self.settle_at;
         tokio::select! {
             Some(ended) = self.tasks.join_next_with_id() => Happened::Ended(ended),
+            Ok(()) = self.decided.changed() => Happened::Decided,
             () = tokio::time::sleep_until(settle.unwrap_or_else(Instant::now)), if settle.is_some() => Happened::SettleAgain,
             else => std::future::pending().await,
         }
@@ -169,6 +177,7 @@ impl Driver {
                 }
             }
             Happened::SettleAgain => self.settle_again().await,
+            Happened::Decided => self.set_policy(),
         }
     }
 
@@ -200,7 +209,7 @@ impl Driver {
             let settings = Settings {
                 model: turn.profile.clone(),
                 mode: self.mode,
-                policy: turn.policy.clone(),
+                policy: self.project.policy(turn),
                 max_steps: turn.max_steps,
                 session_dir: turn.session_dir.clone(),
             };
@@ -224,9 +233,26 @@ impl Driver {
                     effects = VecDeque::from(machine.step(Input { at: now(), body }));
                     self.store_failed(&error);
                 }
+            } else if let Effect::Grant { call, rules } = effect {
+                self.grant(call, &rules).await;
             } else {
                 self.perform(effect);
             }
+        }
+    }
+
+    /// Keeps what the user allowed for good. When that fails it holds for the running turn only, and is asked again later.
+    async fn grant(&mut self, call: CallId, rules: &[Rule]) {
+        match self.project.lasting.keep(rules, &self.id, call, now()).await {
+            Ok(()) => self.set_policy(),
+            Err(error) => tracing::error!(session = %self.id, %call, %error, "a grant could not be kept"),
+        }
+    }
+
+    /// The running turn goes on with what is decided with now.
+    fn set_policy(&mut self) {
+        if let (Some(machine), Some(turn)) = (&mut self.machine, &self.running) {
+            machine.set_policy(self.project.policy(turn));
         }
     }
 
@@ -279,7 +305,8 @@ impl Driver {
 
     fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::Commit(_) => {}
+            // Both are waited for.
+            Effect::Commit(_) | Effect::Grant { .. } => {}
             Effect::Collect(turn) => self.collect(turn),
             Effect::Emit(delta) => self.emit(&delta),
             Effect::CallModel(call) => {
@@ -337,10 +364,6 @@ impl Driver {
                     reply.send(Ok(AcceptedTurn { turn, queued }));
                 }
             }
-            Effect::Grant(rules) => {
-                // TODO-E
-                drop(rules);
-            }
             Effect::AnswerTaken { taken, .. } => self.taken = Some(taken),
         }
     }
@@ -367,6 +390,7 @@ impl Driver {
 
     fn collect(&mut self, turn: TurnNo) {
         self.running = self.turns.remove(&turn);
+        self.set_policy();
         if self.counted.is_none() {
             self.project.shared.running_turns.fetch_add(1, Ordering::Relaxed);
             self.counted = Some(Counted(Arc::clone(&self.project.shared.running_turns)));

@@ -66,9 +66,8 @@ async fn load(store: &ProjectStore, id: &SessionId) -> Result<Loaded, StoreError
             Some(AskResolution::Answered { choice, .. }) => Some(*choice),
             Some(AskResolution::Void) | None => None,
         };
-        let lasts = move |option: &&AskOption| {
-            Some(option.kind) == choice && matches!(option.kind, AskChoice::AllowSession | AskChoice::AllowAlways)
-        };
+        // What was allowed for good is the project's: it can have been revoked since.
+        let lasts = move |option: &&AskOption| Some(option.kind) == choice && option.kind == AskChoice::AllowSession;
         ask.options.iter().filter(lasts)
     });
     let grants = chosen.flat_map(|option| grants(option, Scope::Session)).collect();

@@ -8,6 +8,7 @@ mod driver;
 mod editors;
 mod given;
 pub mod hub;
+mod lasting;
 mod live;
 mod load;
 pub mod service;

@@ -9,6 +9,7 @@ use super::driver::{self, Driver, now};
 use super::editors::Editors;
 use super::given::{clean_prompt, clean_title, existing_folder, shown_state};
 use super::hub::Hub;
+use super::lasting::Lasting;
 use super::live::{self, Handle, Live, Sessions};
 use super::load::{self, store_error};
 use super::setup::{Project, Shared, canonical, key_missing};
@@ -23,7 +24,7 @@ use crate::tool::registry::Registry;
 use crate::tool::run_terminal_cmd::RunTerminalCmd;
 use crate::workspace::{Waits, Workspace};
 use plimsoll_core::id::{ProjectKey, Seq, SessionId};
-use plimsoll_core::permission::policy::Mode;
+use plimsoll_core::permission::policy::{Mode, Sandbox};
 use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::turn::recover::Cut;
 use plimsoll_core::workspace::EditorState;
@@ -32,6 +33,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OnceCell, mpsc};
+
+mod permissions;
 
 /// Sessions on one page of a list.
 const PAGE_MAX: usize = 500;
@@ -75,6 +78,7 @@ impl Service {
             http: Arc::new(Http::new()),
             editors: Editors::default(),
             running_turns: Arc::new(AtomicUsize::new(0)),
+            sandbox: Sandbox::default(),
         };
         let inner = Inner {
             stores,
@@ -144,10 +148,8 @@ impl Service {
             folders.push(existing_folder(root).await?);
         }
         let record = self.inner.stores.project_for(&folders, now()).await.map_err(|error| store_error(&error))?;
-        let info = ProjectInfo { key: record.key.clone(), roots: record.roots, created_at: record.created_at };
         // What a first prompt will want to know is collected from now on.
-        self.project(&record.key).await?;
-        Ok(info)
+        Ok(self.project(&record.key).await?.info(record))
     }
 
     async fn project(&self, key: &ProjectKey) -> Result<Arc<Project>, ApiError> {
@@ -162,8 +164,10 @@ impl Service {
         let record = self.inner.stores.project(key).await.map_err(|error| store_error(&error))?;
         let store = self.inner.stores.open_project(key).await.map_err(|error| store_error(&error))?;
         let revision = store.revision().await.map_err(|error| store_error(&error))?;
+        let lasting = Lasting::load(key.clone(), self.inner.stores.clone()).await;
         Ok(Arc::new(Project {
             key: key.clone(),
+            lasting: lasting.map_err(|error| store_error(&error))?,
             workspace: Workspace::open(record.roots.clone(), revision, Waits::default()),
             roots: record.roots,
             folder: canonical(store.folder()),
@@ -197,7 +201,7 @@ impl Service {
         let record = SessionRecord {
             id: id.clone(),
             title: new.title.as_deref().map(clean_title).transpose()?.unwrap_or_default(),
-            mode: config.permission_mode.to_string(),
+            mode: config.permissions.mode.to_string(),
             model: profile.id(),
             created_at: now(),
             key: new.key,
@@ -367,11 +371,28 @@ impl Service {
         key: Option<String>,
         busy: WhenBusy,
     ) -> Result<AcceptedTurn, ApiError> {
+        self.start_turn_allowing(client, id, text, key, busy, &[]).await
+    }
+
+    /// The same where the user allows something for this turn: rules in their text form.
+    pub async fn start_turn_allowing(
+        &self,
+        client: &Client,
+        id: &SessionId,
+        text: String,
+        key: Option<String>,
+        busy: WhenBusy,
+        allow: &[String],
+    ) -> Result<AcceptedTurn, ApiError> {
         let text = clean_prompt(text)?;
+        let allow = permissions::turn_rules(allow)?;
         let handle = self.live(id).await?;
         // What a turn works with may take its time to find out; the session goes on meanwhile.
         let order = handle.order.lock().await;
-        let setup = Box::new(handle.project.turn(id, client, &handle.model).await);
+        let mut setup = Box::new(handle.project.turn(id, client, &handle.model).await);
+        if let Ok(setup) = setup.as_mut() {
+            setup.allow = allow;
+        }
         let answer = handle.send(|reply| Msg::Prompt { setup, text, key, busy, reply }).await?;
         drop(order);
         answer.await.map_err(|_| live::gone())?
@@ -411,19 +432,6 @@ impl Service {
         let roots = self.project(project).await?.roots.clone();
         self.inner.shared.editors.set(client, project, shown_state(&roots, state));
         Ok(())
-    }
-
-    /// Sets a session's permission mode (`ask`, `full`); takes effect at the next decision.
-    pub async fn set_mode(&self, id: &SessionId, mode: &str) -> Result<SessionInfo, ApiError> {
-        let (key, _) = self.store_of(id).await?;
-        let project = self.project(&key).await?;
-        let config = project.config(&Client::default(), &Overrides::default())?;
-        let mode = config
-            .mode(mode)
-            .map_err(|error| ApiError::new(ApiErrorKind::InvalidParams, error.to_string()).hint(error.fix))?;
-        let handle = self.live(id).await?;
-        handle.ask(|reply| Msg::SetMode { mode, reply }).await??;
-        self.get_session(id).await
     }
 
     /// A connection has ended: what its editor showed is forgotten.

@@ -1,18 +1,21 @@
 //! What sessions work with: shared by all of a daemon, by those of a project, and for one turn.
 
-use super::api::{ApiError, ApiErrorKind, Client};
+use super::api::{ApiError, ApiErrorKind, Client, ProjectInfo};
 use super::editors::Editors;
-use crate::config::{Config, Folders, Overrides};
+use super::lasting::Lasting;
+use crate::config::{Config, Folders, Overrides, Permissions};
 use crate::process::{background::Background, key_command};
 use crate::provider::endpoint::{Endpoint, Secret};
 use crate::provider::{self, Http};
+use crate::store::ProjectRecord;
 use crate::tool::ToolEnv;
 use crate::tool::registry::Registry;
 use crate::workspace::{ClientFacts, Workspace};
 use plimsoll_core::id::{ProjectKey, SessionId};
 use plimsoll_core::model::catalog::ModelProfile;
 use plimsoll_core::path;
-use plimsoll_core::permission::policy::Policy;
+use plimsoll_core::permission::policy::{Policy, Sandbox};
+use plimsoll_core::permission::rule::Rule;
 use plimsoll_core::workspace::{EditorState, Environment, GitBlock};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -34,6 +37,8 @@ pub(super) struct Shared {
     pub(super) http: Arc<Http>,
     pub(super) editors: Editors,
     pub(super) running_turns: Arc<AtomicUsize>,
+    /// What this machine can hold a command to.
+    pub(super) sandbox: Sandbox,
 }
 
 /// Shared by the sessions of a project.
@@ -43,6 +48,8 @@ pub(super) struct Project {
     pub(super) workspace: Workspace,
     /// The project's folder in the data folder.
     pub(super) folder: PathBuf,
+    /// What the user decided for it for good.
+    pub(super) lasting: Lasting,
     pub(super) shared: Arc<Shared>,
 }
 
@@ -53,7 +60,9 @@ pub(super) struct TurnSetup {
     pub(super) endpoint: Endpoint,
     pub(super) key: Option<Secret>,
     pub(super) max_steps: u64,
-    pub(super) policy: Policy,
+    pub(super) permissions: Permissions,
+    /// Rules that the client brought along for this turn.
+    pub(super) allow: Vec<Rule>,
     /// The session's folder in text form.
     pub(super) session_dir: String,
     pub(super) tool_env: Arc<ToolEnv>,
@@ -89,7 +98,8 @@ impl Project {
             endpoint,
             key,
             max_steps: u64::from(config.max_steps_per_turn),
-            policy: Policy::default(),
+            permissions: config.permissions.clone(),
+            allow: Vec::new(),
             session_dir: path::escape(session_dir.as_os_str().as_bytes()),
             tool_env: Arc::new(ToolEnv {
                 roots: self.roots.clone().into(),
@@ -98,11 +108,27 @@ impl Project {
                 readable: vec![self.folder.clone()].into(),
                 protected: self.protected(),
                 pre_images: self.folder.join("pre-images"),
+                writable: Arc::default(),
                 secret_env: config.secret_env().into(),
             }),
             workspace: self.workspace.clone(),
             config_folder: self.shared.folders.config.clone(),
         })
+    }
+
+    /// What decisions of a turn are made with now.
+    pub(super) fn policy(&self, turn: &TurnSetup) -> Policy {
+        let known = self.lasting.known();
+        let mut rules = turn.permissions.rules.clone();
+        rules.extend(known.rules);
+        rules.extend(turn.allow.iter().cloned());
+        Policy { rules, trusted: known.trusted, sandbox: self.shared.sandbox }
+    }
+
+    /// What clients are told of the project.
+    pub(super) fn info(&self, record: ProjectRecord) -> ProjectInfo {
+        let trusted = self.lasting.known().trusted;
+        ProjectInfo { key: record.key, roots: record.roots, created_at: record.created_at, trusted }
     }
 
     fn protected(&self) -> Arc<[PathBuf]> {

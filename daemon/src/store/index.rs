@@ -1,6 +1,7 @@
 //! `user.db`: the projects, and the index of all sessions. The index is derived: project stores put a session's new row
 //! into memory after each commit, and the rows are written together a little later, or at once when somebody lists.
 
+use super::grants::GrantWrite;
 use super::read::{number, state_word, word_state};
 use super::record::{Counters, IndexedSession, ListFilter, ListPage, ProjectRecord, SessionRow};
 use super::writer::Commands;
@@ -123,6 +124,8 @@ pub(super) enum UserWrite {
     Changes(Vec<(SessionId, Change)>),
     /// Makes a project's part of the index equal to what its own database says.
     Repair(ProjectKey, Vec<IndexRow>),
+    /// What a user decided for a project.
+    Grant(GrantWrite),
 }
 
 /// See [`UserWrite`].
@@ -149,6 +152,7 @@ impl Commands for UserWriter {
                 Ok(None)
             }
             UserWrite::Repair(project, rows) => sql.repair(project, rows).map(|()| None),
+            UserWrite::Grant(write) => sql.grant_write(write).map(|()| None),
         }
     }
 
@@ -178,7 +182,7 @@ impl UserSql<'_> {
         StoreError::sqlite(self.path, source)
     }
 
-    fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<(), StoreError> {
+    pub(super) fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<(), StoreError> {
         let mut statement = self.connection.prepare_cached(sql).map_err(|source| self.error(source))?;
         statement.execute(params).map(|_| ()).map_err(|source| self.error(source))
     }

@@ -8,6 +8,7 @@ mod damage;
 mod database;
 mod encode;
 mod error;
+mod grants;
 mod index;
 pub mod inspect;
 mod mirror;
@@ -30,6 +31,7 @@ mod tests;
 
 pub use database::Health;
 pub use error::StoreError;
+pub use grants::LastingGrant;
 pub use project::ProjectStore;
 pub use record::{
     Counters, IndexedSession, ItemPage, ListFilter, ListPage, LoadedView, ProjectRecord, RequestBody, RequestEntry,

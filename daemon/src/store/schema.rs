@@ -30,8 +30,10 @@ pub(super) static PROJECT: Series =
     Series { application_id: 0x504C_4D50, migrations: &[migration!("project/0001_sessions")] };
 
 /// `user.db`. The id is `PLMU` in ASCII.
-pub(super) static USER: Series =
-    Series { application_id: 0x504C_4D55, migrations: &[migration!("user/0001_projects")] };
+pub(super) static USER: Series = Series {
+    application_id: 0x504C_4D55,
+    migrations: &[migration!("user/0001_projects"), migration!("user/0002_grants")],
+};
 
 impl Series {
     /// The newest version that this build knows.

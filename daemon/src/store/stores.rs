@@ -244,7 +244,12 @@ impl Stores {
         idle.into_iter().take(surplus).filter_map(|(_, key)| open.stores.remove(&key)).map(|(_, store)| store).collect()
     }
 
-    async fn read<T: Send + 'static>(
+    /// Performs a command that gives nothing.
+    pub(super) async fn write(&self, command: UserWrite) -> Result<(), StoreError> {
+        self.inner.writer.run(command).await.map(|_| ())
+    }
+
+    pub(super) async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&UserSql<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {

@@ -71,6 +71,8 @@ pub struct ToolEnv {
     pub protected: Arc<[PathBuf]>,
     /// The folder of pre-images, canonical; see [`file_io::pre_image`](crate::file_io::pre_image).
     pub pre_images: PathBuf,
+    /// Folders outside the roots that the configuration declares as writable for commands, canonical.
+    pub writable: Arc<[PathBuf]>,
     /// Names of variables that hold provider keys; never handed to a command.
     pub secret_env: Arc<[String]>,
 }

@@ -37,6 +37,7 @@ impl Place {
             readable: [data.join("session")].into(),
             pre_images: data.join("pre-images"),
             protected: [data].into(),
+            writable: [].into(),
             secret_env: [].into(),
         };
         Self { dir, w, o, env }

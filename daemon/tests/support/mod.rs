@@ -70,6 +70,7 @@ impl Workspace {
             readable: Arc::from([]),
             pre_images: folder.path().join("pre-images"),
             protected: Arc::from([]),
+            writable: Arc::from([]),
             secret_env: Arc::from([]),
         };
         let background = Arc::new(Background::default());

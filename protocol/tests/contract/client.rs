@@ -6,10 +6,10 @@ use jsonrpsee::core::traits::ToRpcParams;
 use plimsoll_protocol::daemon::{DaemonApiClient, StopParams};
 use plimsoll_protocol::editor::{EditorApiClient, EditorFile, LineRange, StateParams};
 use plimsoll_protocol::life::{ClientCapabilities, ClientInfo, InitializeParams, LifeApiClient};
-use plimsoll_protocol::permission::{Choice, PermissionApiClient, RespondParams};
-use plimsoll_protocol::project::{OpenParams, ProjectApiClient};
+use plimsoll_protocol::permission::{Choice, GrantsParams, PermissionApiClient, RespondParams, RevokeParams};
+use plimsoll_protocol::project::{OpenParams, ProjectApiClient, TrustParams};
 use plimsoll_protocol::session::{
-    AttachParams, CreateParams, DeleteParams, GetParams, ListParams, RenameParams, SessionApiClient,
+    AttachParams, CreateParams, DeleteParams, GetParams, ListParams, RenameParams, SessionApiClient, SetModeParams,
 };
 use plimsoll_protocol::transcript::{ReadParams, TranscriptApiClient};
 use plimsoll_protocol::turn::{CancelParams, StartParams, SteerParams, TurnApiClient, WhenBusy};
@@ -93,6 +93,14 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     let OpenParams { roots, idempotency_key } = p;
     let _ = ProjectApiClient::open(&recorder, roots, idempotency_key).await;
 
+    expect("project/list", &json!({}));
+    let _ = ProjectApiClient::list(&recorder).await;
+
+    let p = TrustParams { project: "p".into(), trusted: true, idempotency_key: some("k") };
+    expect("project/trust", &p);
+    let TrustParams { project, trusted, idempotency_key } = p;
+    let _ = recorder.trust(project, trusted, idempotency_key).await;
+
     let p = CreateParams {
         project: "p".into(),
         title: some("t"),
@@ -107,7 +115,7 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     let p = ListParams { project: some("p"), cursor: some("c"), limit: Some(5) };
     expect("session/list", &p);
     let ListParams { project, cursor, limit } = p;
-    let _ = recorder.list(project, cursor, limit).await;
+    let _ = SessionApiClient::list(&recorder, project, cursor, limit).await;
 
     let p = GetParams { session: "s".into() };
     expect("session/get", &p);
@@ -118,6 +126,11 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     expect("session/rename", &p);
     let RenameParams { session, title, idempotency_key } = p;
     let _ = recorder.rename(session, title, idempotency_key).await;
+
+    let p = SetModeParams { session: "s".into(), mode: "auto".into(), idempotency_key: some("k") };
+    expect("session/setMode", &p);
+    let SetModeParams { session, mode, idempotency_key } = p;
+    let _ = recorder.set_mode(session, mode, idempotency_key).await;
 
     let p = DeleteParams { session: "s".into(), idempotency_key: some("k") };
     expect("session/delete", &p);
@@ -140,11 +153,12 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
         session: "s".into(),
         text: "t".into(),
         when_busy: Some(WhenBusy::Refuse),
+        allow: Some(vec!["grep".into()]),
         idempotency_key: some("k"),
     };
     expect("turn/start", &p);
-    let StartParams { session, text, when_busy, idempotency_key } = p;
-    let _ = recorder.start(session, text, when_busy, idempotency_key).await;
+    let StartParams { session, text, when_busy, allow, idempotency_key } = p;
+    let _ = recorder.start(session, text, when_busy, allow, idempotency_key).await;
 
     let p = SteerParams { session: "s".into(), text: "t".into(), idempotency_key: some("k") };
     expect("turn/steer", &p);
@@ -166,6 +180,16 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     expect("permission/respond", &p);
     let RespondParams { session, ask, choice, advice, idempotency_key } = p;
     let _ = recorder.respond(session, ask, choice, advice, idempotency_key).await;
+
+    let p = GrantsParams { project: "p".into() };
+    expect("permission/grants", &p);
+    let GrantsParams { project } = p;
+    let _ = recorder.grants(project).await;
+
+    let p = RevokeParams { project: "p".into(), grant: 3, idempotency_key: some("k") };
+    expect("permission/revoke", &p);
+    let RevokeParams { project, grant, idempotency_key } = p;
+    let _ = recorder.revoke(project, grant, idempotency_key).await;
 
     let file = EditorFile {
         path: "/a".into(),

@@ -56,8 +56,12 @@ check! {
     "daemon/stop": daemon::StopParams => Done;
     "editor/state": editor::StateParams => Done;
     "initialize": life::InitializeParams => life::InitializeResult;
+    "permission/grants": permission::GrantsParams => permission::GrantsResult;
     "permission/respond": permission::RespondParams => permission::RespondResult;
+    "permission/revoke": permission::RevokeParams => Done;
+    "project/list": project::ListParams => project::ListResult;
     "project/open": project::OpenParams => project::Project;
+    "project/trust": project::TrustParams => project::Project;
     "session/attach": session::AttachParams => String;
     "session/create": session::CreateParams => session::SessionInfo;
     "session/delete": session::DeleteParams => Done;
@@ -65,6 +69,7 @@ check! {
     "session/get": session::GetParams => session::SessionInfo;
     "session/list": session::ListParams => session::ListResult;
     "session/rename": session::RenameParams => session::SessionInfo;
+    "session/setMode": session::SetModeParams => session::SessionInfo;
     "transcript/read": transcript::ReadParams => transcript::Page;
     "turn/cancel": turn::CancelParams => Done;
     "turn/start": turn::StartParams => turn::AcceptedTurn;

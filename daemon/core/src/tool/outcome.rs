@@ -325,6 +325,9 @@ pub struct CommandRun {
     pub log: Option<String>,
     /// Processes of its group that still run, by pid: the command ended, they hold on.
     pub left_running: Vec<u32>,
+    /// What it was held to, in a few words; none when files and network were free.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<String>,
 }
 
 /// A text that may miss its middle.

@@ -58,7 +58,12 @@ pub enum Effect {
         queued: bool,
     },
     /// Keep these rules for the project: the user allowed them for good.
-    Grant(Vec<Rule>),
+    Grant {
+        /// The call that was asked about.
+        call: CallId,
+        /// The rules.
+        rules: Vec<Rule>,
+    },
     /// An answer was taken (`true`), or came too late.
     AnswerTaken {
         /// The question.

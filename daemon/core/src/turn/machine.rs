@@ -9,7 +9,7 @@ use crate::context::view::View;
 use crate::event::{Event, EventBody};
 use crate::id::{CallId, ItemNo, Revision, StepNo, TurnNo};
 use crate::permission::policy::{Mode, Policy};
-use crate::permission::rule::Rule;
+use crate::permission::rule::{Rule, Scope};
 use crate::time::Timestamp;
 use crate::tool::outcome::Todo;
 use crate::transcript::batch::{Batch, SessionState};
@@ -113,8 +113,10 @@ impl Machine {
         self.settings.mode = mode;
     }
 
-    /// What permissions are decided with from the next decision on.
+    /// What permissions are decided with from the next decision on. It holds what was allowed for the project and is still
+    /// allowed; what an answer allowed so until now is forgotten.
     pub fn set_policy(&mut self, policy: Policy) {
+        self.grants.retain(|rule| rule.scope == Scope::Session);
         self.settings.policy = policy;
     }
 

@@ -1,6 +1,7 @@
 //! The person at the terminal, who is asked for permission. Not standard input, which may be a pipe: the terminal itself.
 
-use super::super::out;
+use super::super::out::{self, Style};
+use super::diff;
 use plimsoll_protocol::permission::{Ask, AskOption, Choice, OfferedChoice};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
@@ -16,6 +17,7 @@ const SHOWN_MAX: usize = 4_000;
 pub struct Terminal {
     writer: File,
     lines: Receiver<String>,
+    style: Style,
 }
 
 /// What a person said.
@@ -25,6 +27,8 @@ pub enum Reply {
     Once,
     /// Yes, in this session.
     Session,
+    /// Yes, in this project from now on.
+    Always,
     /// No, possibly with advice for the model.
     Refuse(Option<String>),
     /// Nothing that is an answer.
@@ -41,6 +45,7 @@ impl Reply {
             "" => Self::Unclear,
             "y" | "yes" => Self::Once,
             "s" | "session" => Self::Session,
+            "a" | "always" => Self::Always,
             "n" | "no" => Self::Refuse(None),
             _ => Self::Refuse(Some(line.to_owned())),
         }
@@ -65,13 +70,13 @@ impl Terminal {
             }
         };
         std::thread::Builder::new().name("terminal".to_owned()).spawn(read).ok()?;
-        Some(Self { writer, lines })
+        Some(Self { writer, lines, style: Style::of_stderr() })
     }
 
     /// Puts a question on the terminal.
     pub fn ask(&mut self, ask: &Ask) -> io::Result<()> {
         while self.lines.try_recv().is_ok() {}
-        self.writer.write_all(question(ask).as_bytes())?;
+        self.writer.write_all(question(ask, self.style).as_bytes())?;
         self.writer.flush()
     }
 }
@@ -84,24 +89,39 @@ pub async fn reply(terminal: Option<&mut Terminal>) -> Reply {
     }
 }
 
-/// Whether a yes for the session is among the answers that are offered.
-pub fn offers_session(ask: &Ask) -> bool {
-    lasting(ask).is_some()
+/// Whether this is among the answers that are offered.
+pub fn offers(ask: &Ask, choice: Choice) -> bool {
+    option(ask, choice).is_some()
 }
 
-fn lasting(ask: &Ask) -> Option<&AskOption> {
-    ask.options.iter().find(|option| option.kind == OfferedChoice::Known(Choice::AllowSession))
+fn option(ask: &Ask, choice: Choice) -> Option<&AskOption> {
+    ask.options.iter().find(|option| option.kind == OfferedChoice::Known(choice))
 }
 
 /// The question as a person reads it. What an agent wrote cannot disguise itself: control characters are visible.
-fn question(ask: &Ask) -> String {
-    let lasting = lasting(ask).map(|option| format!(", s = {}", out::short(&option.label, 300))).unwrap_or_default();
-    let subject: String = ask.command.iter().chain(&ask.paths).map(|text| indented(text)).collect();
-    format!(
-        "\nMay it? {}\n{subject}  {}\ny = once{lasting}, n = no, or say what to do instead: ",
-        out::short(&ask.title, 300),
-        out::short(&ask.reason, 300)
-    )
+fn question(ask: &Ask, style: Style) -> String {
+    let subject: String = if ask.changes.is_empty() {
+        ask.command.iter().chain(&ask.paths).map(|text| indented(text)).collect()
+    } else {
+        diff::shown(&ask.changes, style)
+    };
+    let mut text = format!("\nMay it? {}\n{subject}  {}\n", out::short(&ask.title, 300), out::short(&ask.reason, 300));
+    let mut answers = "y = once".to_owned();
+    let lasting = [
+        ("s", "in this session", option(ask, Choice::AllowSession)),
+        ("a", "in this project from now on", option(ask, Choice::AllowAlways)),
+    ];
+    for (key, scope, option) in lasting {
+        let Some(option) = option else { continue };
+        answers.push_str(&format!(", {key} = {scope}"));
+        if option.rules.is_empty() {
+            text.push_str(&format!("  {key} stores: {}\n", out::short(&option.label, 300)));
+        }
+        for rule in &option.rules {
+            text.push_str(&format!("  {key} stores: {}\n", out::harmless(rule, false)));
+        }
+    }
+    format!("{text}{answers}, n = no, or say what to do instead: ")
 }
 
 fn indented(text: &str) -> String {
@@ -122,11 +142,12 @@ mod tests {
 
     #[test]
     fn only_a_clear_yes_allows() {
-        let replies = ["y", " YES ", "s", "n", "no", "", "yes please", "use rm -i"].map(Reply::of_line);
+        let replies = ["y", " YES ", "s", "A", "n", "no", "", "yes please", "use rm -i"].map(Reply::of_line);
         let expected = [
             Reply::Once,
             Reply::Once,
             Reply::Session,
+            Reply::Always,
             Reply::Refuse(None),
             Reply::Refuse(None),
             Reply::Unclear,
@@ -137,11 +158,11 @@ mod tests {
     }
 
     #[test]
-    fn a_question_shows_the_whole_command_and_what_a_yes_for_the_session_stores() {
-        let option = |kind, label: &str| AskOption {
+    fn a_question_shows_the_whole_command_and_what_lasting_answers_store() {
+        let option = |kind, label: &str, rules: &[&str]| AskOption {
             kind: OfferedChoice::Known(kind),
             label: label.to_owned(),
-            rules: Vec::new(),
+            rules: rules.iter().map(|rule| (*rule).to_owned()).collect(),
         };
         let ask = Ask {
             id: "a1".to_owned(),
@@ -155,16 +176,19 @@ mod tests {
             changes: Vec::new(),
             reason: "commands ask".to_owned(),
             options: vec![
-                option(Choice::AllowOnce, "Once"),
-                option(Choice::AllowSession, "allow `make` in this session"),
+                option(Choice::AllowOnce, "Once", &[]),
+                option(Choice::AllowSession, "In this session", &["run_terminal_cmd(make)"]),
+                option(Choice::AllowAlways, "Always", &["run_terminal_cmd(make)", "run_terminal_cmd(rm *)"]),
             ],
             resolution: None,
         };
-        let expected = "\nMay it? Run a command\n    make\n    rm -rf x\u{fffd}[8m\n    /w\n  commands ask\n\
-            y = once, s = allow `make` in this session, n = no, or say what to do instead: ";
-        assert_eq!(question(&ask), expected);
-        let once = Ask { options: vec![option(Choice::AllowOnce, "Once")], ..ask.clone() };
-        assert_eq!([&ask, &once].map(offers_session), [true, false]);
+        let expected = "\nMay it? Run a command\n    make\n    rm -rf x\u{fffd}[8m\n    /w\n  commands ask\n  \
+            s stores: run_terminal_cmd(make)\n  a stores: run_terminal_cmd(make)\n  a stores: run_terminal_cmd(rm *)\n\
+            y = once, s = in this session, a = in this project from now on, n = no, or say what to do instead: ";
+        assert_eq!(question(&ask, Style::PLAIN), expected);
+        let once = Ask { options: vec![option(Choice::AllowOnce, "Once", &[])], ..ask.clone() };
+        assert_eq!([&ask, &once].map(|ask| offers(ask, Choice::AllowSession)), [true, false]);
+        assert!(question(&once, Style::PLAIN).ends_with("\ny = once, n = no, or say what to do instead: "));
     }
 
     #[test]

@@ -63,6 +63,17 @@ impl<'a, 'w> Table<'a, 'w> {
         }
     }
 
+    /// A list of texts, each with its own line.
+    pub fn texts(&mut self, key: &str) -> Result<Vec<Located<String>>, ConfigError> {
+        let Some((value, place)) = self.get(key) else { return Ok(Vec::new()) };
+        let Some(list) = value.as_array() else { return Err(wrong_type(place, value, "a list of texts: [\"…\"]")) };
+        let one = |value: &Spanned<DeValue<'_>>| match value.get_ref().as_str() {
+            Some(text) => Ok(Located { value: text.to_owned(), place: self.place_of(key, value) }),
+            None => Err(wrong_type(self.place_of(key, value), value.get_ref(), "a text in quotes")),
+        };
+        list.iter().map(one).collect()
+    }
+
     /// A text that `parse` understands; its error is (problem, fix).
     pub fn parsed<T, E: Into<(String, String)>>(
         &mut self,

@@ -1,7 +1,9 @@
+use super::super::PermissionMode;
 use super::provider::RawModel;
 use super::*;
 use crate::provider::endpoint::{KeySource, Secret};
 use plimsoll_core::model::request::Api;
+use plimsoll_core::permission::rule::Verdict;
 use std::fs::{self, Permissions};
 
 const FILE: &str = "/c/config.toml";
@@ -59,7 +61,10 @@ idle_stop_minutes = 0
     let expected = RawConfig {
         model: Some(Located { value: "local/small".to_owned(), place: place(1, "model") }),
         language: None,
-        mode: Some(Located { value: PermissionMode::Full, place: place(12, "permissions.mode") }),
+        permissions: RawPermissions {
+            mode: Some(Located { value: PermissionMode::Full, place: place(12, "permissions.mode") }),
+            ..RawPermissions::default()
+        },
         max_steps_per_turn: Some(Located { value: 7, place: place(14, "limits.max_steps_per_turn") }),
         idle_stop_minutes: Some(Located { value: 0, place: place(16, "daemon.idle_stop_minutes") }),
         providers: BTreeMap::from([("local".to_owned(), provider)]),
@@ -76,9 +81,19 @@ fn errors_name_file_line_key_and_fix() {
         ("model = \"\"", "/c/config.toml:1: `model`: is empty. Give it a value, or remove the line"),
         ("model = local/x", "/c/config.toml:1: not valid TOML: "),
         (
-            "[permissions]\nmode = \"auto\"",
-            "`permissions.mode`: this build does not have the permission mode `auto`. Write \"ask\" or \"full\"",
+            "[permissions]\nmode = \"yolo\"",
+            "`permissions.mode`: `yolo` is not a permission mode. Write \"plan\", \"ask\", \"accept_edits\", \"auto\" or",
         ),
+        ("[permissions]\nallow = \"x\"", "/c/config.toml:2: `permissions.allow`: is a text. Write a list of texts"),
+        (
+            "[permissions]\nallow = [\n\"grep\",\n7]",
+            "/c/config.toml:4: `permissions.allow`: is a whole number. Write a text in quotes",
+        ),
+        (
+            "[permissions]\nwritable = [\"cache\"]",
+            "`permissions.writable`: `cache` is neither absolute nor a folder below ~/. Write a folder such as",
+        ),
+        ("[permissions]\nwritable = [\"~/\"]", "`~/` is neither absolute nor a folder below ~/"),
         ("permissions = \"full\"", "`permissions`: is a text. Write a table; begin it with [permissions]"),
         (
             "[limits]\nmax_steps_per_turn = 0",
@@ -132,7 +147,7 @@ fn unknown_keys_warn_with_the_nearest_known_one() {
     let expected = [
         "/c/config.toml:3: `providers.x.base_ulr`: unknown key, ignored; did you mean `providers.x.base_url`?",
         "/c/config.toml:1: `modle`: unknown key, ignored; did you mean `model`?",
-        "/c/config.toml:5: `permissions.colour`: unknown key, ignored; known here: mode",
+        "/c/config.toml:5: `permissions.colour`: unknown key, ignored; known here: mode, max_mode, allow, ask, deny, writable",
     ];
     let mut warnings = raw.warnings;
     warnings.sort();
@@ -170,4 +185,26 @@ fn a_missing_file_says_nothing_and_one_that_is_no_text_is_an_error() {
     let pipe = folder.path().join("pipe.toml");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
     assert_eq!(RawConfig::read(&pipe).unwrap_err().problem, "is not a file");
+}
+
+#[test]
+fn rules_keep_their_order_and_lines_and_wrong_ones_are_set_apart() {
+    let text = "[permissions]\nallow = [\"run_terminal_cmd(make *)\",\n  \"rm\"]\nask = [\"grep\"]\ndeny = [\"read_file(*.pem\"]\n\
+        writable = [\"~/.cache/x\", \"/srv/out\"]\n";
+    let permissions = parse(text).permissions;
+    let rules: Vec<_> =
+        permissions.rules.iter().map(|rule| (rule.value.0, rule.value.1.to_string(), rule.place.clone())).collect();
+    let expected = [
+        (Verdict::Allow, "run_terminal_cmd(make *)".to_owned(), place(2, "permissions.allow")),
+        (Verdict::Ask, "grep".to_owned(), place(4, "permissions.ask")),
+    ];
+    assert_eq!(rules, expected);
+    let bad: Vec<_> = permissions.bad_rules.iter().map(|error| (error.place.clone(), error.problem.clone())).collect();
+    let expected = [
+        (place(3, "permissions.allow"), "`rm` is not a rule: there is no tool `rm`".to_owned()),
+        (place(5, "permissions.deny"), "`read_file(*.pem` is not a rule: its last character must be `)`".to_owned()),
+    ];
+    assert_eq!(bad, expected);
+    let writable: Vec<_> = permissions.writable.iter().map(|folder| folder.value.as_str()).collect();
+    assert_eq!(writable, ["~/.cache/x", "/srv/out"]);
 }

@@ -90,7 +90,7 @@ fn with_nothing_configured_the_offline_model_answers_and_a_hint_names_the_line()
     let (profile, endpoint) = config.model(None).unwrap();
     assert_eq!((profile.id(), endpoint.api), (OFFLINE_MODEL.to_owned(), Api::Offline));
     assert_eq!(
-        (config.permission_mode, config.max_steps_per_turn, config.idle_stop_minutes),
+        (config.permissions.mode, config.max_steps_per_turn, config.idle_stop_minutes),
         (PermissionMode::Ask, 100, 30)
     );
     assert!(matches!(config.hints.as_slice(), [hint] if hint.contains("no model is configured")), "{:?}", config.hints);
@@ -128,7 +128,7 @@ fn a_project_can_be_stricter_but_grants_nothing_and_names_no_host() {
     let (_, endpoint) = config.model(None).unwrap();
     assert_eq!((endpoint.base_url.as_str(), endpoint.key), ("http://127.0.0.1:1/v1", KeySource::None));
     assert_eq!(
-        (config.permission_mode, config.max_steps_per_turn, config.idle_stop_minutes),
+        (config.permissions.mode, config.max_steps_per_turn, config.idle_stop_minutes),
         (PermissionMode::Ask, 100, 30)
     );
     assert_eq!(config.language.as_deref(), Some("de"));
@@ -137,7 +137,7 @@ fn a_project_can_be_stricter_but_grants_nothing_and_names_no_host() {
     let user = format!("{TWO}[permissions]\nmode = \"full\"\n");
     let stricter = "[permissions]\nmode = \"ask\"\n[limits]\nmax_steps_per_turn = 3\n";
     let config = machine(&user, stricter, "").load(&[], Overrides::default()).unwrap();
-    assert_eq!((config.permission_mode, config.max_steps_per_turn), (PermissionMode::Ask, 3));
+    assert_eq!((config.permissions.mode, config.max_steps_per_turn), (PermissionMode::Ask, 3));
 }
 
 #[test]
@@ -155,22 +155,23 @@ fn a_projects_wrong_file_or_unknown_provider_is_a_warning() {
 fn modes_of_the_environment_and_of_the_client_are_checked() {
     let mode = |env: &[(&str, &str)], option: Option<&str>| {
         let config = machine(TWO, "", "").load(env, asked(None, option));
-        config.map(|config| config.permission_mode).map_err(|error| error.to_string())
+        config.map(|config| config.permissions.mode).map_err(|error| error.to_string())
     };
     assert_eq!(mode(&[("PLIMSOLL_MODE", "full")], None), Ok(PermissionMode::Full));
     assert_eq!(mode(&[("PLIMSOLL_MODE", "full")], Some("ask")), Ok(PermissionMode::Ask));
-    let expected = "environment variable PLIMSOLL_MODE: this build does not have the permission mode `plan`. \
-        Write \"ask\" or \"full\"";
-    assert_eq!(mode(&[("PLIMSOLL_MODE", "plan")], None), Err(expected.to_owned()));
-    let expected = "option `mode`: `yes` is not a permission mode. Write \"ask\" or \"full\"";
-    assert_eq!(mode(&[], Some("yes")), Err(expected.to_owned()));
+    assert_eq!(mode(&[("PLIMSOLL_MODE", "plan")], None), Ok(PermissionMode::Plan));
+    let words = "Write \"plan\", \"ask\", \"accept_edits\", \"auto\" or \"full\"";
+    let expected = format!("environment variable PLIMSOLL_MODE: `loose` is not a permission mode. {words}");
+    assert_eq!(mode(&[("PLIMSOLL_MODE", "loose")], None), Err(expected));
+    let expected = format!("option `mode`: `yes` is not a permission mode. {words}");
+    assert_eq!(mode(&[], Some("yes")), Err(expected));
 }
 
 #[test]
 fn what_is_managed_is_refused_to_sessions_too() {
     let managed = "model = \"a/one\"\n[permissions]\nmode = \"ask\"\n";
     let config = machine(TWO, "", managed).load(&[("PLIMSOLL_MODE", "full")], asked(None, Some("full"))).unwrap();
-    assert_eq!(config.permission_mode, PermissionMode::Ask);
+    assert_eq!(config.permissions.mode, PermissionMode::Ask);
     assert_eq!(config.mode("ask"), Ok(PermissionMode::Ask));
     assert!(config.mode("full").unwrap_err().problem.contains("your administrator"));
     assert!(config.model(Some("a/two")).unwrap_err().problem.contains("your administrator"));

@@ -5,6 +5,7 @@
 use super::keep::Keep;
 use super::link::{Link, Said};
 use super::log::Log;
+use super::shell::Confined;
 use super::tree;
 use crate::process::frame::{End, Ended, Frame, Started};
 use crate::process::table;
@@ -12,12 +13,8 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::{Errno, ioctl_fionbio, ioctl_fionread, read, write};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, WaitOptions, wait};
-use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -36,16 +33,6 @@ const KILL_EVERY: Duration = Duration::from_millis(50);
 
 /// How much is read at once: what a pipe holds.
 const READ: usize = 64 * 1024;
-
-/// Shells in the order of preference. Fixed places come first, so that a `PATH` with a project's folder in it does not
-/// choose the shell.
-const SHELLS: &[(&str, &[&str])] = &[
-    ("/bin/bash", &["--noprofile", "--norc", "-c"]),
-    ("/usr/bin/bash", &["--noprofile", "--norc", "-c"]),
-    ("bash", &["--noprofile", "--norc", "-c"]),
-    ("/bin/sh", &["-c"]),
-    ("sh", &["-c"]),
-];
 
 /// From the collecting thread.
 enum Collected {
@@ -92,7 +79,7 @@ pub struct Supervisor {
 
 impl Supervisor {
     /// Starts the command. That it cannot be started is reported like any other end.
-    pub fn start(link: Link, log: Log, command: &OsStr) -> io::Result<Self> {
+    pub fn start(link: Link, log: Log, command: Confined) -> io::Result<Self> {
         let (stdout, stdout_writer) = pipe_with(PipeFlags::CLOEXEC)?;
         let (stderr, stderr_writer) = pipe_with(PipeFlags::CLOEXEC)?;
         let (wake, wake_writer) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -100,8 +87,7 @@ impl Supervisor {
             ioctl_fionbio(reader, true)?;
         }
         let started = Instant::now();
-        let spawned = spawn(command, &stdout_writer, &stderr_writer);
-        drop((stdout_writer, stderr_writer));
+        let spawned = command.start(stdout_writer, stderr_writer);
         let (sender, collected) = mpsc::channel();
         let mut this = Self {
             link,
@@ -320,35 +306,6 @@ impl Supervisor {
             }
         }
     }
-}
-
-/// Starts the command in the first shell that there is; the error says what was tried.
-fn spawn(command: &OsStr, stdout: &OwnedFd, stderr: &OwnedFd) -> Result<u32, String> {
-    for (shell, options) in SHELLS {
-        if shell.starts_with('/') && !Path::new(shell).exists() {
-            continue;
-        }
-        let pipes = stdout.try_clone().and_then(|stdout| Ok((stdout, stderr.try_clone()?)));
-        let (stdout, stderr) = pipes.map_err(|error| format!("cannot pass the output pipes on: {error}"))?;
-        let spawned = Command::new(shell)
-            .args(*options)
-            .arg(command)
-            .stdin(Stdio::null())
-            .stdout(stdout)
-            .stderr(stderr)
-            .process_group(0)
-            .spawn();
-        match spawned {
-            // The handle is given up: the collecting thread waits for every child.
-            Ok(child) => return Ok(child.id()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) if error.kind() == io::ErrorKind::ArgumentListTooLong => {
-                return Err("the command is too long for the system; write it to a file and run that".to_owned());
-            }
-            Err(error) => return Err(format!("cannot start {shell}: {error}")),
-        }
-    }
-    Err("there is neither bash nor sh on this machine".to_owned())
 }
 
 /// Waits for every child until none is left. With the last child the last descendant is gone, because orphans become

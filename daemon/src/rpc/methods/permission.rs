@@ -1,11 +1,12 @@
 //! `permission/*`.
 
 use super::super::error::api;
-use super::super::from_wire;
+use super::super::{from_wire, to_wire};
 use crate::session::api::Answer;
 use crate::session::service::Service;
 use jsonrpsee_core::{RpcResult, async_trait};
-use plimsoll_protocol::permission::{Choice, PermissionApiServer, RespondResult};
+use plimsoll_protocol::Done;
+use plimsoll_protocol::permission::{Choice, GrantsResult, PermissionApiServer, RespondResult};
 
 pub struct Methods {
     pub service: Service,
@@ -27,5 +28,16 @@ impl PermissionApiServer for Methods {
         let answer = Answer { ask: from_wire::id("ask", &ask)?, choice: from_wire::choice(choice), advice };
         let accepted = self.service.answer(&session, answer).await.map_err(api)?;
         Ok(RespondResult { accepted })
+    }
+
+    async fn grants(&self, project: String) -> RpcResult<GrantsResult> {
+        let grants = self.service.grants(&from_wire::id("project", &project)?).await.map_err(api)?;
+        Ok(GrantsResult { grants: grants.iter().map(to_wire::grant).collect() })
+    }
+
+    // What is revoked stays so: the key adds nothing.
+    async fn revoke(&self, project: String, grant: u64, _idempotency_key: Option<String>) -> RpcResult<Done> {
+        self.service.revoke(&from_wire::id("project", &project)?, grant).await.map_err(api)?;
+        Ok(Done {})
     }
 }

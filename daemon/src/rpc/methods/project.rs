@@ -4,7 +4,7 @@ use super::super::error::{api, param};
 use super::super::{from_wire, to_wire};
 use crate::session::service::Service;
 use jsonrpsee_core::{RpcResult, async_trait};
-use plimsoll_protocol::project::{Project, ProjectApiServer};
+use plimsoll_protocol::project::{ListResult, Project, ProjectApiServer};
 
 pub struct Methods {
     pub service: Service,
@@ -19,5 +19,16 @@ impl ProjectApiServer for Methods {
         }
         let roots = roots.iter().map(|root| from_wire::absolute("roots", root)).collect::<Result<_, _>>()?;
         self.service.open_project(roots).await.map(|info| to_wire::project(&info)).map_err(api)
+    }
+
+    async fn list(&self) -> RpcResult<ListResult> {
+        let projects = self.service.projects().await.map_err(api)?;
+        Ok(ListResult { projects: projects.iter().map(to_wire::project).collect() })
+    }
+
+    // The same again changes nothing: the key adds nothing.
+    async fn trust(&self, project: String, trusted: bool, _idempotency_key: Option<String>) -> RpcResult<Project> {
+        let project = from_wire::id("project", &project)?;
+        self.service.trust(&project, trusted).await.map(|info| to_wire::project(&info)).map_err(api)
     }
 }

@@ -55,6 +55,17 @@ impl SessionApiServer for Methods {
         info.map(|info| to_wire::session(&info)).map_err(api)
     }
 
+    // The same mode again changes nothing: the key adds nothing.
+    async fn set_mode(
+        &self,
+        session: String,
+        mode: String,
+        _idempotency_key: Option<String>,
+    ) -> RpcResult<SessionInfo> {
+        let info = self.service.set_mode(&from_wire::id("session", &session)?, &mode).await;
+        info.map(|info| to_wire::session(&info)).map_err(api)
+    }
+
     // What is gone stays gone: the key adds nothing.
     async fn delete(&self, session: String, _idempotency_key: Option<String>) -> RpcResult<Done> {
         self.service.delete_session(&from_wire::id("session", &session)?).await.map_err(api)?;

@@ -21,13 +21,16 @@ impl TurnApiServer for Methods {
         session: String,
         text: String,
         when_busy: Option<WhenBusy>,
+        allow: Option<Vec<String>>,
         idempotency_key: Option<String>,
     ) -> RpcResult<AcceptedTurn> {
         let session = from_wire::id("session", &session)?;
         let text = from_wire::text("text", text)?;
         let client = super::client(context)?;
         let busy = from_wire::when_busy(when_busy);
-        let accepted = self.service.start_turn(&client, &session, text, idempotency_key, busy).await.map_err(api)?;
+        let (key, allow) = (idempotency_key, allow.unwrap_or_default());
+        let accepted =
+            self.service.start_turn_allowing(&client, &session, text, key, busy, &allow).await.map_err(api)?;
         Ok(AcceptedTurn { turn: accepted.turn.0, queued: accepted.queued })
     }
 

@@ -2,6 +2,7 @@
 
 mod batches;
 mod damage;
+mod grants;
 mod limits;
 mod mirrors;
 mod random;

@@ -3,10 +3,11 @@
 //! How processes are started and ended is [`process`](crate::process); what of the output the model sees is
 //! [`projection`](plimsoll_core::tool::projection::command). Whether the command may run was decided before.
 
+mod limits;
 mod live;
 mod output;
 
-use super::scope::present;
+use super::scope::{self, Resolved};
 use super::{Tool, ToolEnv, ToolEvent, ToolRun};
 use crate::process::Helper;
 use crate::process::background::Background;
@@ -17,11 +18,11 @@ use crate::process::run::{self, CommandSpec, Finished, ProcessError, RunEvent, R
 use futures_util::future::BoxFuture;
 use live::Live;
 use plimsoll_core::path::escape;
-use plimsoll_core::tool::call::{Call, Prepared, Target, Zone};
+use plimsoll_core::tool::call::{Call, Prepared};
 use plimsoll_core::tool::outcome::{Body, CommandRun, Exit, Outcome, Output, Status};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -53,14 +54,6 @@ struct Args {
     command: String,
     working_directory: Option<String>,
     timeout_ms: Option<u64>,
-}
-
-/// The folder that a command runs in.
-#[derive(Debug, PartialEq, Eq)]
-struct Cwd {
-    path: PathBuf,
-    shown: String,
-    zone: Zone,
 }
 
 impl RunTerminalCmd {
@@ -120,12 +113,6 @@ impl Args {
     }
 }
 
-impl Cwd {
-    fn target(&self) -> Target {
-        Target { path: escape(self.path.as_os_str().as_bytes()), zone: self.zone.clone() }
-    }
-}
-
 impl RunTerminalCmd {
     async fn run_checked(&self, run: &ToolRun<'_>) -> Result<Outcome, String> {
         let args = Args::of(run.call)?;
@@ -150,6 +137,7 @@ impl RunTerminalCmd {
             cwd: cwd.path.clone(),
             env: command_env(&run.env.client_env, &run.env.secret_env),
             log: log.clone(),
+            limits: limits::limits(run.env, run.leave),
         };
         let timeout = Duration::from_millis(args.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS));
         let begin = Instant::now();
@@ -161,7 +149,7 @@ impl RunTerminalCmd {
                 } else {
                     running.close().await;
                 }
-                Ok(outcome(args.command, cwd.shown, *finished, asked, &log))
+                Ok(outcome(args.command, cwd.shown, *finished, asked, &log, spec.limits.words()))
             }
             Err(lost) => Ok(unknown(running, &lost, begin, &log).await),
         }
@@ -218,7 +206,14 @@ async fn follow(
     }
 }
 
-fn outcome(command: String, cwd: String, finished: Finished, asked: Option<Exit>, log: &Path) -> Outcome {
+fn outcome(
+    command: String,
+    cwd: String,
+    finished: Finished,
+    asked: Option<Exit>,
+    log: &Path,
+    limits: Option<String>,
+) -> Outcome {
     let ended = finished.ended;
     let mut text = output::output(&finished.output, ended.output);
     let exit = match (ended.end, asked) {
@@ -250,6 +245,7 @@ fn outcome(command: String, cwd: String, finished: Finished, asked: Option<Exit>
         stderr: output::output(&finished.stderr, ended.stderr),
         log: logged.then(|| escape(log.as_os_str().as_bytes())),
         left_running: ended.left_running,
+        limits,
     };
     Outcome { status, body: Body::Command(run) }
 }
@@ -275,40 +271,13 @@ fn make_folder(path: &Path) -> std::io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// The folder that a command runs in: `asked`, relative to the first root, or the first root. Changes nothing.
-fn working_directory(env: &ToolEnv, asked: Option<&str>) -> Result<Cwd, String> {
-    let first = env.roots.first().ok_or("The project has no root to run a command in.")?;
+/// The folder that a command runs in: `asked`, or the first root. Changes nothing.
+fn working_directory(env: &ToolEnv, asked: Option<&str>) -> Result<Resolved, String> {
     let asked = asked.map(str::trim).filter(|asked| !asked.is_empty()).unwrap_or(".");
-    let bytes = plimsoll_core::path::unescape(asked);
-    let joined = first.join(std::ffi::OsStr::from_bytes(&bytes));
-    let path = joined.canonicalize().map_err(|error| match present(first) {
-        Ok(()) => {
-            format!("`working_directory` {asked} cannot be used: {error}. Give an existing folder, or leave it out.")
-        }
-        Err(missing) => missing,
-    })?;
-    if !path.is_dir() {
+    let resolved = scope::resolve_existing(env, asked)
+        .map_err(|problem| format!("`working_directory`: {problem} Give an existing folder, or leave it out."))?;
+    if !resolved.path.is_dir() {
         return Err(format!("`working_directory` {asked} is not a folder. Give a folder, or leave it out."));
     }
-    let relative = |(no, root): (usize, &PathBuf)| {
-        let rel = escape(path.strip_prefix(root).ok()?.as_os_str().as_bytes());
-        Some((u16::try_from(no).ok()?, rel))
-    };
-    let in_root = env.roots.iter().enumerate().find_map(relative);
-    let under = |folders: &[PathBuf]| folders.iter().any(|folder| path.starts_with(folder));
-    let zone = if under(&env.readable) || path.starts_with(&env.session_dir) {
-        Zone::Readable
-    } else if under(&env.protected) {
-        Zone::Protected
-    } else if let Some((root, rel)) = &in_root {
-        Zone::Root(plimsoll_core::path::WorkspacePath::new(*root, rel.clone()))
-    } else {
-        Zone::Outside
-    };
-    let shown = match in_root {
-        Some((0, rel)) if rel.is_empty() => ".".to_owned(),
-        Some((0, rel)) => rel,
-        Some(_) | None => escape(path.as_os_str().as_bytes()),
-    };
-    Ok(Cwd { path, shown, zone })
+    Ok(resolved)
 }

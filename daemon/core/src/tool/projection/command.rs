@@ -44,6 +44,12 @@ pub fn project_command(run: &CommandRun, budget: u64, tokens: fn(&str) -> u64) -
     if run.cwd != "." {
         facts.push(format!("in {}", run.cwd));
     }
+    // What a command was held to matters when it failed: an error about a permission or a network may be Plimsoll's doing.
+    if let Some(limits) = &run.limits
+        && !matches!(run.exit, Exit::Code(0) | Exit::Running)
+    {
+        facts.push(format!("sandbox: {limits}"));
+    }
     if run.exit == Exit::NotStarted {
         return CommandProjection { facts, body: run.output.head.trim_end().to_owned(), partial: false };
     }
@@ -130,10 +136,14 @@ fn left_running(run: &CommandRun) -> Option<String> {
         more => format!(" and {more} more"),
     };
     let log = run.log.as_ref().map(|log| format!(" What they print is added to {log}.")).unwrap_or_default();
+    // What runs in a sandbox cannot signal what runs outside of it, and each command has its own.
+    let end = match run.limits {
+        None => format!("To end them: kill {}.", pids.join(" ")),
+        Some(_) => "Another command cannot end them out of its sandbox.".to_owned(),
+    };
     Some(format!(
-        "[still running in the background: pid {}{more}. To end them: kill {}. They end with the session.{log}]",
-        pids.join(", "),
-        pids.join(" ")
+        "[still running in the background: pid {}{more}. {end} They end with the session.{log}]",
+        pids.join(", ")
     ))
 }
 

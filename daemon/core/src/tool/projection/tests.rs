@@ -197,6 +197,7 @@ fn commands_and_todos_have_their_facts_first() {
         stderr: Output::default(),
         log: Some("/d/c7.log".to_owned()),
         left_running: Vec::new(),
+        limits: None,
     };
     check(
         "run_terminal_cmd",

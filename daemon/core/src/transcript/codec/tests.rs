@@ -142,6 +142,7 @@ fn every_kind_of_result_has_its_golden_form() {
             stderr: Output::default(),
             log: Some("/data/c7.log".into()),
             left_running: vec![99],
+            limits: None,
         }),
     );
     check_result(

@@ -130,6 +130,7 @@ fn results_are_readable_whole() {
         stderr: Output { head: "e".into(), omitted: 0, tail: String::new(), total_bytes: 1, omitted_lines: 0 },
         log: Some("/d/c7.log".into()),
         left_running: vec![9],
+        limits: None,
     };
     assert_eq!(
         full_text(&Body::Command(run)),

@@ -179,10 +179,12 @@ impl Machine {
         match given.choice {
             AskChoice::AllowOnce | AskChoice::AllowSession | AskChoice::AllowAlways => {
                 if let Some(option) = chosen {
-                    self.grants.extend(grants(&option, Scope::Session));
-                    if given.choice == AskChoice::AllowAlways {
-                        lasting = grants(&option, Scope::Project);
+                    let lasts = given.choice == AskChoice::AllowAlways;
+                    let rules = grants(&option, if lasts { Scope::Project } else { Scope::Session });
+                    if lasts {
+                        lasting.clone_from(&rules);
                     }
+                    self.grants.extend(rules);
                 }
                 if let Some(slot) = self.slot(id) {
                     slot.state = SlotState::Ready(prepared, leave);
@@ -209,7 +211,7 @@ impl Machine {
         let at = after.map_or(self.effects.len(), |at| before + at + 1);
         self.effects.insert(at, Effect::AnswerTaken { ask: given.ask, taken: true });
         if !lasting.is_empty() {
-            self.effects.insert(at, Effect::Grant(lasting));
+            self.effects.insert(at, Effect::Grant { call: id, rules: lasting });
         }
     }
 

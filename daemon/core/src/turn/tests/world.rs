@@ -240,7 +240,7 @@ impl World {
                 Effect::LoadResult { call, .. } => self.pending.push(Pending::Load(call)),
                 Effect::StartTimer { id, .. } => self.pending.push(Pending::Timer(id)),
                 Effect::Accepted { turn, queued } => self.accepted.push((turn, queued)),
-                Effect::Grant(_) => {}
+                Effect::Grant { .. } => {}
                 Effect::AnswerTaken { ask, taken } => self.answers.push((ask, taken)),
             }
         }

@@ -23,6 +23,7 @@ fn run(exit: Exit, output: &str, stderr: &str) -> CommandRun {
         stderr: whole(stderr),
         log: (!output.is_empty()).then(|| LOG.to_owned()),
         left_running: Vec::new(),
+        limits: None,
     }
 }
 
