@@ -186,8 +186,10 @@ mod tests {
             diff: Diff { text: "@@ -3 +3 @@\n-b\n+c\n".into(), added: 1, removed: 1, cut: 0 },
             ..FileChange::default()
         };
-        let body =
-            Body::Edit(Edited { files: vec![EditedFile { change, lines_after: 3, wrote: vec![(3, 3)] }], notes: vec![] });
+        let body = Body::Edit(Edited {
+            files: vec![EditedFile { change, lines_after: 3, wrote: vec![(3, 3)] }],
+            notes: vec![],
+        });
         let finished = |status| {
             let outcome = Outcome { status, body: body.clone() };
             let (call, tool) = (CallId(7), "string_replace".into());

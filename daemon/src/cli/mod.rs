@@ -8,6 +8,8 @@ mod bridge;
 mod build;
 mod connect;
 mod daemon;
+mod doctor;
+mod found;
 mod lock;
 mod manage;
 mod out;

@@ -150,6 +150,9 @@ impl Config {
                 "a project cannot name hosts, keys or programs; move it to your own configuration",
             );
         }
+        if let Some(offer) = &project.offer {
+            ignored(&offer.place, "a project does not speak for you; set it in your own configuration");
+        }
         if let Some(minutes) = &project.idle_stop_minutes {
             ignored(&minutes.place, "the daemon serves all projects; set it in your own configuration");
         }
