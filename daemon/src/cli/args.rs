@@ -1,6 +1,6 @@
 //! The arguments of every command, and the help that explains them.
 
-use super::{ask, bridge, daemon, manage, out, permissions, sessions, show, undo};
+use super::{ask, bridge, daemon, doctor, manage, out, permissions, sessions, show, undo};
 use crate::config::{PermissionMode, env};
 use clap::{Args, Parser, Subcommand};
 use plimsoll_protocol::hello::Facade;
@@ -17,6 +17,7 @@ Examples:
   plimsoll show ID                                     one conversation
   plimsoll undo                                        take back what the last turn wrote into files
   plimsoll status                                      is a daemon running
+  plimsoll doctor                                      what is wrong, and what to do about it
 
 Editors start `plimsoll stdio` (Plimsoll's own protocol) or `plimsoll acp` (the Agent Client Protocol). Whoever needs
 the daemon first starts it; it ends by itself when nobody has needed it for a while.";
@@ -72,6 +73,9 @@ Exit codes: 0 done, or nothing to do; 1 refused or failed; 2 wrong arguments; 3 
         #[arg(long)]
         json: bool,
     },
+    /// Look at everything that Plimsoll needs, and say what to do about what is wrong
+    #[command(after_help = DOCTOR_HELP)]
+    Doctor(Doctor),
     /// End the daemon and wait until it has ended; running turns are interrupted
     Stop,
     /// End the daemon, when one runs, and start one of this build
@@ -89,6 +93,12 @@ Exit codes: 0 done, or nothing to do; 1 refused or failed; 2 wrong arguments; 3 
     #[command(after_help = BRIDGE_HELP)]
     Acp,
 }
+
+const DOCTOR_HELP: &str = "\
+It changes nothing, starts no daemon and shows no key. Exit codes: 0 no errors; 1 errors; 2 wrong arguments.
+
+With --json one object: {\"version\", \"errors\", \"warnings\", \"findings\": [{\"id\", \"level\", \"what\", \"fix\"}]}. The level is ok,
+warn or error; the fix is text or null. An id is a group and a name, such as \"data.room\": ids stay, more may come.";
 
 const BRIDGE_HELP: &str = "\
 Starts the daemon when none runs. Standard output carries the protocol and nothing else.
@@ -135,6 +145,17 @@ pub struct Sessions {
     /// One JSON object per line
     #[arg(long)]
     pub json: bool,
+}
+
+/// `plimsoll doctor`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct Doctor {
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Also make one tiny call to this provider, or to provider/model, with its key
+    #[arg(long, value_name = "PROVIDER")]
+    pub provider: Option<String>,
 }
 
 /// `plimsoll show`.
@@ -254,6 +275,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Ok(Command::Trust(trust)) => permissions::trust(&trust),
         Ok(Command::Undo(undo)) => undo::main(&undo),
         Ok(Command::Status { json }) => manage::status(json),
+        Ok(Command::Doctor(doctor)) => doctor::main(&doctor),
         Ok(Command::Stop) => manage::stop(),
         Ok(Command::Restart) => manage::restart(),
         Ok(Command::Daemon { detached }) => daemon::main(detached),
@@ -297,6 +319,8 @@ mod tests {
             words("ask --json --mode full --allow grep --allow list_dir --model a/b --project /p two words").unwrap();
         assert_eq!(found, Command::Ask(ask));
         assert_eq!(words("status --json").unwrap(), Command::Status { json: true });
+        let doctor = Doctor { json: true, provider: Some("a/b".to_owned()) };
+        assert_eq!(words("doctor --json --provider a/b").unwrap(), Command::Doctor(doctor));
         assert_eq!(words("daemon").unwrap(), Command::Daemon { detached: false });
         let sessions = Sessions { all: true, project: None, limit: 30, json: false };
         assert_eq!(words("sessions --all").unwrap(), Command::Sessions(sessions));

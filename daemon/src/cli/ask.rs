@@ -1,12 +1,13 @@
 //! `plimsoll ask`: one turn from the terminal. It is a client like any other: what it shows comes as events, and the turn
 //! runs in the daemon, whether this command lives to see its end or not.
 
+mod consent;
 mod diff;
 mod screen;
 mod terminal;
 
 use super::connect::{self, CommandError};
-use super::reach::Spawn;
+use super::reach::{Spawn, own_environment};
 use super::sessions::project_folder;
 use super::{args, out};
 use crate::config::{Config, Folders, OFFLINE_MODEL, Overrides};
@@ -19,7 +20,6 @@ use plimsoll_protocol::project::ProjectApiClient;
 use plimsoll_protocol::session::{SessionApiClient, SessionInfo};
 use plimsoll_protocol::turn::{TurnApiClient, WhenBusy};
 use screen::{Screen, Shown};
-use std::ffi::OsString;
 use std::io::Read;
 use std::path::Path;
 use std::pin::Pin;
@@ -44,6 +44,9 @@ pub fn main(arguments: &args::Ask) -> ExitCode {
         Ok(prompt) => prompt,
         Err(error) => return error.report(),
     };
+    if let Err(error) = consent::ask(arguments, &own_environment()) {
+        return error.report();
+    }
     connect::with_client(Spawn::WhenNone, async |client, folders| {
         let session = session(&client, &folders, arguments).await?;
         let allow = Some(arguments.allow.clone()).filter(|allow| !allow.is_empty());
@@ -79,11 +82,8 @@ fn prompt(words: &[String]) -> Result<String, CommandError> {
 /// The session to ask in: the named one, else a new one in the project. Says what the configuration has to say.
 async fn session(client: &RpcClient, folders: &Folders, arguments: &args::Ask) -> Result<SessionInfo, CommandError> {
     // The daemon reads it again; here it is read for what a person should know before it goes on.
-    let config = |folder: Option<&Path>, overrides: Overrides| {
-        let text = |value: OsString| value.into_string().ok();
-        let env = std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect();
-        Config::load_for(folders, &env, folder, &overrides)
-    };
+    let config =
+        |folder: Option<&Path>, overrides: Overrides| Config::load_for(folders, &own_environment(), folder, &overrides);
     if let Some(id) = &arguments.session {
         let info = client.get(id.clone()).await?;
         say_who_answers(&info, &config(None, Overrides::default())?);

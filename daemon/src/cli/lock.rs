@@ -56,6 +56,21 @@ pub fn last_holder(folders: &Folders) -> Option<Holder> {
     serde_json::from_str(&text).ok()
 }
 
+/// Whether somebody holds the lock now. Makes nothing.
+pub fn is_held(folders: &Folders) -> io::Result<bool> {
+    let file = match File::open(folders.lock_file()) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    // A shared lock, given back at once: a daemon that starts in this moment waits for its predecessor and so for this.
+    match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
 /// Waits until nobody holds the lock; `false` when the time is over first.
 pub fn wait_until_free(folders: &Folders, patience: Duration) -> io::Result<bool> {
     let file = match File::open(folders.lock_file()) {
@@ -88,7 +103,9 @@ mod tests {
         let first = InstanceLock::take(&folders).unwrap();
         assert!(first.is_some());
         assert!(InstanceLock::take(&folders).unwrap().is_none());
+        assert!(is_held(&folders).unwrap());
         drop(first);
+        assert!(!is_held(&folders).unwrap());
         assert!(wait_until_free(&folders, Duration::from_secs(10)).unwrap());
         assert!(InstanceLock::take(&folders).unwrap().is_some());
     }
@@ -117,6 +134,7 @@ mod tests {
     #[test]
     fn without_a_lock_file_nobody_is_waited_for() {
         let (_root, folders) = folders();
+        assert!(!is_held(&folders).unwrap());
         assert!(wait_until_free(&folders, Duration::from_secs(10)).unwrap());
     }
 }

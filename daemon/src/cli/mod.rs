@@ -9,6 +9,8 @@ mod build;
 mod confirm;
 mod connect;
 mod daemon;
+mod doctor;
+mod found;
 mod lock;
 mod manage;
 mod out;

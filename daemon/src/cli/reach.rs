@@ -7,6 +7,8 @@ use crate::config::Folders;
 use plimsoll_protocol::error::ErrorKind;
 use plimsoll_protocol::hello::{Facade, Hello, HelloMark, Refusal, Welcome};
 use plimsoll_protocol::version::ProtocolRange;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
@@ -64,16 +66,21 @@ pub enum ReachError {
     Connection(io::Error),
 }
 
+/// The environment of this process, as far as it is text.
+pub fn own_environment() -> BTreeMap<String, String> {
+    let text = |value: OsString| value.into_string().ok();
+    std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect()
+}
+
 /// The hello of this process.
 pub fn own_hello(facade: Facade) -> Hello {
-    let text = |value: std::ffi::OsString| value.into_string().ok();
     Hello {
         plimsoll: HelloMark::Hello,
         facade,
         build: build::id().to_owned(),
         protocol: ProtocolRange::OURS,
-        cwd: std::env::current_dir().ok().and_then(|folder| text(folder.into_os_string())),
-        env: std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect(),
+        cwd: std::env::current_dir().ok().and_then(|folder| folder.into_os_string().into_string().ok()),
+        env: own_environment(),
     }
 }
 

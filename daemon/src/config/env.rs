@@ -17,6 +17,8 @@ pub const MODE: &str = "PLIMSOLL_MODE";
 pub const LANGUAGE: &str = "PLIMSOLL_LANGUAGE";
 /// Most steps of one turn, over that of the configuration files.
 pub const MAX_STEPS: &str = "PLIMSOLL_MAX_STEPS";
+/// Ports of this machine that are looked at for model servers.
+pub const PROBE_PORTS: &str = "PLIMSOLL_PROBE_PORTS";
 /// No colours on a terminal; <https://no-color.org>.
 pub const NO_COLOR: &str = "NO_COLOR";
 
@@ -58,6 +60,11 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable { name: LANGUAGE, read_by: ReadBy::Client, meaning: "language of answers, over config.toml" },
     Variable { name: MAX_STEPS, read_by: ReadBy::Client, meaning: "most model requests in one turn, over config.toml" },
+    Variable {
+        name: PROBE_PORTS,
+        read_by: ReadBy::Process,
+        meaning: "ports where model servers are looked for on this machine, such as `8080,11434`; empty: nowhere",
+    },
     Variable { name: NO_COLOR, read_by: ReadBy::Process, meaning: "no colours when set and not empty" },
 ];
 

@@ -2,6 +2,7 @@
 //! starts a program or speaks to a server. Used by `cli`, and by the session service at the start of sessions and turns.
 
 mod catalogue;
+pub mod consent;
 pub mod env;
 mod error;
 mod folders;
@@ -14,4 +15,4 @@ pub use error::{ConfigError, Place};
 pub use folders::{FolderError, Folders, private_append, private_file};
 pub use permissions::{Permissions, parse_rule};
 pub use plimsoll_core::permission::policy::{Mode as PermissionMode, UnknownMode};
-pub use resolve::{Config, OFFLINE_MODEL, Overrides};
+pub use resolve::{Config, FoundKey, OFFLINE_MODEL, Overrides};

@@ -42,6 +42,8 @@ pub struct RawConfig {
     pub max_steps_per_turn: Option<Located<u32>>,
     /// `daemon.idle_stop_minutes`; 0: never.
     pub idle_stop_minutes: Option<Located<u32>>,
+    /// `consent.offer`: whether `plimsoll ask` offers keys and servers that it finds.
+    pub offer: Option<Located<bool>>,
     /// `[providers.X]`.
     pub providers: BTreeMap<String, RawProvider>,
     /// What is odd but not wrong, for people.
@@ -90,6 +92,10 @@ impl RawConfig {
             raw.idle_stop_minutes = daemon.number("idle_stop_minutes", 0, IDLE_MINUTES_LIMIT)?.map(narrow);
             daemon.finish();
         }
+        if let Some(mut consent) = top.table("consent")? {
+            raw.offer = consent.boolean("offer")?;
+            consent.finish();
+        }
         if let Some(mut providers) = top.table("providers")? {
             for name in providers.names() {
                 if let Some(table) = providers.table(&name)? {
@@ -123,13 +129,15 @@ pub fn bad_model_id(place: Place, problem: String) -> ConfigError {
     ConfigError { place, problem, fix: fix.to_owned() }
 }
 
-struct Content {
-    text: String,
+/// What a file holds.
+pub struct Content {
+    /// Its text.
+    pub text: String,
     readable_by_others: bool,
 }
 
 /// The text of a regular file; a pipe or device in its place is refused instead of waited for.
-fn read_text(file: &Path) -> Result<Option<Content>, ConfigError> {
+pub fn read_text(file: &Path) -> Result<Option<Content>, ConfigError> {
     let whole = |problem: String, fix: &str| ConfigError {
         place: Place::WholeFile(file.to_owned()),
         problem,

@@ -1,6 +1,10 @@
 //! The configuration as it counts: the files, the client's environment and what the client asked for, put together in
 //! rising order, with the managed file over all of them.
 
+mod found;
+
+pub use found::FoundKey;
+
 use super::PermissionMode;
 use super::catalogue;
 use super::env;
@@ -10,6 +14,7 @@ use super::nearest::nearest;
 use super::permissions::Permissions;
 use super::raw::{Located, MAX_STEPS_LIMIT, RawConfig, RawProvider, bad_model_id, split_model_id};
 use crate::provider::endpoint::{Endpoint, KeySource};
+use found::found_keys;
 use plimsoll_core::model::catalog::{Catalog, ModelProfile, ProviderEntry};
 use plimsoll_core::model::request::Api;
 use std::collections::BTreeMap;
@@ -59,12 +64,13 @@ pub struct Config {
     pub idle_stop_minutes: u32,
     /// What the user may want to do, each with the line to write.
     pub hints: Vec<String>,
-    /// What is odd but not wrong.
+    /// What is odd but not wrong; what to do about it follows the first semicolon.
     pub warnings: Vec<String>,
     providers: BTreeMap<String, RawProvider>,
     model_place: Place,
     managed_model: Option<Located<String>>,
     file: PathBuf,
+    offer: bool,
 }
 
 impl Config {
@@ -124,6 +130,7 @@ impl Config {
             providers,
             managed_model: None,
             file,
+            offer: managed.offer.as_ref().or(user.offer.as_ref()).is_none_or(|offer| offer.value),
         })
     }
 
@@ -142,6 +149,9 @@ impl Config {
                 &provider.place,
                 "a project cannot name hosts, keys or programs; move it to your own configuration",
             );
+        }
+        if let Some(offer) = &project.offer {
+            ignored(&offer.place, "a project does not speak for you; set it in your own configuration");
         }
         if let Some(minutes) = &project.idle_stop_minutes {
             ignored(&minutes.place, "the daemon serves all projects; set it in your own configuration");
@@ -237,7 +247,7 @@ impl Config {
                 self.file.display()
             ));
         }
-        if self.model_id == OFFLINE_MODEL && self.model_place == Place::WholeFile(self.file.clone()) {
+        if self.is_model_unchosen() {
             self.hints.push(self.hint_for_no_model(env));
         }
     }
@@ -247,18 +257,13 @@ impl Config {
         if let Some(name) = self.providers.keys().next() {
             return format!("no model is chosen; write `model = \"{name}/<model>\"` at the top of {file}");
         }
-        let found = hosts().find(|host| {
-            let variable = host.key_env.as_deref().unwrap_or_default();
-            env.get(variable).is_some_and(|key| !key.is_empty())
-        });
-        match found {
-            Some(host) => format!(
+        match found_keys(env).next() {
+            Some(found) => format!(
                 "{} is set but is not used without your consent; to use it, write `model = \"{}/<model>\"` in {file}",
-                host.key_env.as_deref().unwrap_or_default(),
-                host.name
+                found.variable, found.provider
             ),
             None => format!(
-                "no model is configured; write in {file}: `model = \"anthropic/<model>\"` and set ANTHROPIC_API_KEY, or \
+                "no model is configured; `plimsoll doctor` says what is found on this machine; or write in {file}: `model = \"anthropic/<model>\"` and set ANTHROPIC_API_KEY, or \
                  `model = \"local/<model>\"` with `[providers.local]`, `api = \"openai-chat\"` and `base_url = \
                  \"http://127.0.0.1:8080/v1\"`"
             ),

@@ -270,7 +270,7 @@ impl Http {
     }
 }
 
-fn build(route: Route, connect: Duration) -> reqwest::Result<Client> {
+pub(super) fn build(route: Route, connect: Duration) -> reqwest::Result<Client> {
     // The second of two has no effect and needs none.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder()

@@ -5,6 +5,7 @@ mod address;
 pub mod endpoint;
 mod http;
 mod key;
+pub mod local;
 mod problem;
 
 pub use http::Http;

@@ -11,6 +11,7 @@ mod encode;
 mod error;
 mod grants;
 mod index;
+pub mod inspect;
 mod mirror;
 mod pack;
 mod private;

@@ -262,7 +262,7 @@ impl Stores {
     }
 }
 
-fn project_folder(data: &Path, key: &ProjectKey) -> PathBuf {
+pub(super) fn project_folder(data: &Path, key: &ProjectKey) -> PathBuf {
     data.join("projects").join(key.as_str())
 }
 
@@ -316,7 +316,7 @@ fn open_user(data: &Path) -> Result<OpenedUser, StoreError> {
 }
 
 /// The projects that have a folder.
-fn project_keys(projects: &Path) -> Result<Vec<ProjectKey>, StoreError> {
+pub(super) fn project_keys(projects: &Path) -> Result<Vec<ProjectKey>, StoreError> {
     let entries = std::fs::read_dir(projects).map_err(|source| StoreError::io("cannot list", projects, source))?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut keys: Vec<ProjectKey> = names.filter_map(|name| name.parse().ok()).collect();

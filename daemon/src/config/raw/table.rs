@@ -106,6 +106,15 @@ impl<'a, 'w> Table<'a, 'w> {
         }
     }
 
+    /// `true` or `false`.
+    pub fn boolean(&mut self, key: &str) -> Result<Option<Located<bool>>, ConfigError> {
+        let Some((value, place)) = self.get(key) else { return Ok(None) };
+        match value.as_bool() {
+            Some(value) => Ok(Some(Located { value, place })),
+            None => Err(wrong_type(place, value, "true or false, without quotes")),
+        }
+    }
+
     /// A number from 0 to `max`, whole or not.
     pub fn fraction(&mut self, key: &str, max: f32) -> Result<Option<Located<f32>>, ConfigError> {
         let Some((value, place)) = self.get(key) else { return Ok(None) };

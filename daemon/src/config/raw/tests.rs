@@ -65,6 +65,7 @@ idle_stop_minutes = 0
             mode: Some(Located { value: PermissionMode::Full, place: place(12, "permissions.mode") }),
             ..RawPermissions::default()
         },
+        offer: None,
         max_steps_per_turn: Some(Located { value: 7, place: place(14, "limits.max_steps_per_turn") }),
         idle_stop_minutes: Some(Located { value: 0, place: place(16, "daemon.idle_stop_minutes") }),
         providers: BTreeMap::from([("local".to_owned(), provider)]),

@@ -34,6 +34,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use supervisor::Supervisor;
 
+pub use shell::found as shell_found;
 pub use supervisor::{KILL_WAIT, LINGER, TERM_GRACE};
 
 /// Exit code when it was not called by a daemon.
