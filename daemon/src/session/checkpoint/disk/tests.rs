@@ -74,6 +74,7 @@ impl World {
             revision: Revision(0),
             files,
             process: None,
+            background: false,
         });
         call
     }
