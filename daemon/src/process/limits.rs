@@ -23,8 +23,7 @@ pub struct Limits {
 
 impl Limits {
     /// None but those that every command has: group, lifeline, resources.
-    pub const FREE: Self =
-        Self { leave: Leave::FREE, writable: Vec::new(), hidden: Vec::new(), readable: Vec::new() };
+    pub const FREE: Self = Self { leave: Leave::FREE, writable: Vec::new(), hidden: Vec::new(), readable: Vec::new() };
 
     /// Whether files or network are limited.
     pub fn bind(&self) -> bool {
@@ -38,7 +37,8 @@ impl Limits {
             Files::Roots => Some("writes only in the project and in folders for temporary files"),
             Files::All => None,
         };
-        let hidden = (files.is_some() && !self.hidden.is_empty()).then_some("no access to keys and Plimsoll's own files");
+        let hidden =
+            (files.is_some() && !self.hidden.is_empty()).then_some("no access to keys and Plimsoll's own files");
         let network = (!self.leave.network).then_some("no network");
         let words: Vec<&str> = files.into_iter().chain(hidden).chain(network).collect();
         (!words.is_empty()).then(|| words.join(", "))

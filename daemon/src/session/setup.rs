@@ -60,6 +60,7 @@ pub(super) struct TurnSetup {
     pub(super) endpoint: Endpoint,
     pub(super) key: Option<Secret>,
     pub(super) max_steps: u64,
+    pub(super) session_cost: Option<f64>,
     pub(super) permissions: Permissions,
     /// Rules that the client brought along for this turn.
     pub(super) allow: Vec<Rule>,
@@ -98,6 +99,7 @@ impl Project {
             endpoint,
             key,
             max_steps: u64::from(config.max_steps_per_turn),
+            session_cost: config.session_cost.map(f64::from),
             permissions: config.permissions.clone(),
             allow: Vec::new(),
             session_dir: path::escape(session_dir.as_os_str().as_bytes()),

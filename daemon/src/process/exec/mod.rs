@@ -18,12 +18,13 @@ mod shell;
 mod supervisor;
 mod tree;
 
-use link::Link;
-use log::Log;
 use crate::process::limits::Limits;
 use crate::process::sandbox::probe;
+use link::Link;
+use log::Log;
 use plimsoll_core::tool::projection::command::{LOG_HEAD, LOG_TAIL};
 use rustix::process::{getpid, setsid};
+use shell::Confined;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::AsFd;
@@ -31,7 +32,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use shell::Confined;
 use supervisor::Supervisor;
 
 pub use supervisor::{KILL_WAIT, LINGER, TERM_GRACE};

@@ -31,8 +31,6 @@ fn lower(resource: Resource, current: Option<u64>, maximum: Option<u64>) {
         (Some(held), Some(wanted)) => Some(held.min(wanted)),
         (one, None) | (None, one) => one,
     };
-    let _ = setrlimit(
-        resource,
-        Rlimit { current: lower(held.current, current), maximum: lower(held.maximum, maximum) },
-    );
+    let _ =
+        setrlimit(resource, Rlimit { current: lower(held.current, current), maximum: lower(held.maximum, maximum) });
 }

@@ -97,6 +97,7 @@ pub fn become_shell(limits: &Limits, command: &OsStr) -> ExitCode {
         Err(why) => why,
     };
     // Standard error is the command's own, which is where the model reads.
-    let _ = io::Write::write_all(&mut io::stderr(), format!("plimsoll: the command was not run: {problem}\n").as_bytes());
+    let _ =
+        io::Write::write_all(&mut io::stderr(), format!("plimsoll: the command was not run: {problem}\n").as_bytes());
     ExitCode::from(CANNOT_RUN)
 }

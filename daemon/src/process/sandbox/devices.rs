@@ -7,9 +7,8 @@ pub const FOLDER: &str = "/dev";
 
 /// Names of devices, and of folders of them, that reach nothing of the system: sinks and sources, terminals, shared
 /// memory, graphics and computing cards, virtual machines.
-const NAMES: &[&str] = &[
-    "dri", "fuse", "full", "kfd", "kvm", "mqueue", "null", "ptmx", "pts", "random", "shm", "tty", "urandom", "zero",
-];
+const NAMES: &[&str] =
+    &["dri", "fuse", "full", "kfd", "kvm", "mqueue", "null", "ptmx", "pts", "random", "shm", "tty", "urandom", "zero"];
 
 /// Cards that have a number behind their name.
 const NUMBERED: &str = "nvidia";

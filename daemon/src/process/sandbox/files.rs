@@ -26,7 +26,9 @@ pub fn refused() -> Option<String> {
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(OLDEST))
         .and_then(Ruleset::create);
-    needed.err().map(|_| "the kernel's Landlock is missing, not enabled or too old (Linux 6.2 has what is needed)".into())
+    needed
+        .err()
+        .map(|_| "the kernel's Landlock is missing, not enabled or too old (Linux 6.2 has what is needed)".into())
 }
 
 /// Restricts the calling thread and what it starts. The error is for the model.
@@ -35,9 +37,8 @@ pub fn restrict(limits: &Limits, hidden_by_view: bool) -> Result<(), String> {
         // Nothing but the border for signals and traces; an older kernel has none without file rules.
         return border().map_err(|error| format!("Landlock: {error}"));
     }
-    let unenforceable = |why: String| {
-        format!("it may not write outside the project, and this system cannot keep it from that: {why}")
-    };
+    let unenforceable =
+        |why: String| format!("it may not write outside the project, and this system cannot keep it from that: {why}");
     if let Some(why) = refused() {
         return Err(unenforceable(why));
     }

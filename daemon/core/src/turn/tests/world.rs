@@ -255,7 +255,7 @@ impl World {
                 Effect::LoadResult { call, .. } => self.pending.push(Pending::Load(call)),
                 Effect::StartTimer { id, .. } => self.pending.push(Pending::Timer(id)),
                 Effect::Accepted { turn, queued } => self.accepted.push((turn, queued)),
-Effect::Grant { .. } => {}
+                Effect::Grant { .. } => {}
                 // Taken up again at once: whoever loads the session finds it in the middle of its turn.
                 Effect::Suspend => {
                     self.suspended += 1;
