@@ -78,6 +78,7 @@ pub(super) struct TurnSetup {
     pub(super) endpoint: Endpoint,
     pub(super) key: Option<Secret>,
     pub(super) max_steps: u64,
+    pub(super) session_cost: Option<f64>,
     pub(super) permissions: Permissions,
     sandbox: Sandbox,
     /// Rules that the client brought along for this turn.
@@ -119,6 +120,7 @@ impl Project {
             endpoint,
             key,
             max_steps: u64::from(config.max_steps_per_turn),
+            session_cost: config.session_cost.map(f64::from),
             permissions: config.permissions.clone(),
             sandbox: self.shared.sandbox.found().await,
             allow: Vec::new(),

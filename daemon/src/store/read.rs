@@ -412,6 +412,7 @@ impl Reader<'_> {
             EventBody::TurnStarted { .. }
             | EventBody::TurnQueued { .. }
             | EventBody::ToolStarted { .. }
+            | EventBody::TaskEnded { .. }
             | EventBody::StepStarted { .. }
             | EventBody::StepCompleted { .. }
             | EventBody::TurnCompleted { .. }

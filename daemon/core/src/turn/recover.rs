@@ -28,6 +28,8 @@ pub enum Cut {
     Fault,
     /// The user interrupted a turn that was suspended.
     User,
+    /// The session has another model than when its turn was suspended.
+    Model,
 }
 
 impl Cut {
@@ -38,6 +40,7 @@ impl Cut {
             Self::Store(_) => "the session could not be stored any more",
             Self::Fault => "a fault inside Plimsoll ended the turn",
             Self::User => "the user interrupted the turn",
+            Self::Model => "the session got another model",
         }
     }
 
@@ -46,7 +49,7 @@ impl Cut {
             Self::Crash => TurnEnd::Crashed,
             Self::Store(_) => TurnEnd::StoreError,
             Self::Fault => TurnEnd::Internal,
-            Self::User => TurnEnd::Cancelled,
+            Self::User | Self::Model => TurnEnd::Cancelled,
         }
     }
 
@@ -55,6 +58,7 @@ impl Cut {
             Self::Crash | Self::Fault => NoticeCause::Crash,
             Self::Store(_) => NoticeCause::StoreError,
             Self::User => NoticeCause::Interrupted,
+            Self::Model => NoticeCause::ModelChanged,
         }
     }
 
@@ -62,7 +66,7 @@ impl Cut {
     fn ends_background(&self) -> bool {
         match self {
             Self::Crash | Self::Fault => true,
-            Self::Store(_) | Self::User => false,
+            Self::Store(_) | Self::User | Self::Model => false,
         }
     }
 
@@ -72,6 +76,7 @@ impl Cut {
             Self::Store(why) => format!("The session could not be stored, so its turn was ended: {why}"),
             Self::Fault => "A fault inside Plimsoll ended this turn; the daemon's log has more.".to_owned(),
             Self::User => "Interrupted by the user.".to_owned(),
+            Self::Model => "The session got another model while this turn waited, so it was ended.".to_owned(),
         }
     }
 }
@@ -119,7 +124,7 @@ pub fn settle(loaded: &Loaded, now: Timestamp, cut: &Cut) -> Option<Batch> {
     recovery.batch.state = match cut {
         _ if suspended || !(open || !loaded.waiting_turns.is_empty()) => None,
         Cut::User => Some(SessionState::Idle),
-        Cut::Crash | Cut::Store(_) | Cut::Fault => Some(SessionState::Interrupted),
+        Cut::Crash | Cut::Store(_) | Cut::Fault | Cut::Model => Some(SessionState::Interrupted),
     };
     Some(recovery.batch)
 }

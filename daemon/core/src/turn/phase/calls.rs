@@ -8,7 +8,7 @@ use crate::event::{Ask, AskChoice, AskResolution, EventBody};
 use crate::id::{AskId, CallId};
 use crate::ledger::{OpState, Operation, OperationFile, ProcessMark};
 use crate::permission::policy::{Decision, decide, grants};
-use crate::permission::rule::{Rule, Scope};
+use crate::permission::rule::Scope;
 use crate::tool::call::{Call, FileChange, Prepared};
 use crate::tool::outcome::{Body, Outcome, Status};
 use crate::tool::spec::{Class, Kind};
@@ -238,18 +238,18 @@ impl Machine {
         }
         self.advance();
         self.commit();
-        let lasting = (!lasting.is_empty()).then_some((id, lasting));
-        self.taken(given.ask, before, lasting);
+        let grant = (!lasting.is_empty()).then_some(Effect::Grant { call: id, rules: lasting });
+        self.taken(given.ask, before, grant);
     }
 
     /// Puts behind the first commit of what was done since `before` that an answer counts.
-    fn taken(&mut self, ask: AskId, before: usize, lasting: Option<(CallId, Vec<Rule>)>) {
+    fn taken(&mut self, ask: AskId, before: usize, grant: Option<Effect>) {
         // The client hears that its answer counts once it is stored, and before the tool has run.
         let after = self.effects.iter().skip(before).position(|effect| matches!(effect, Effect::Commit(_)));
         let at = after.map_or(self.effects.len(), |at| before + at + 1);
         self.effects.insert(at, Effect::AnswerTaken { ask, taken: true });
-        if let Some((call, rules)) = lasting {
-            self.effects.insert(at, Effect::Grant { call, rules });
+        if let Some(grant) = grant {
+            self.effects.insert(at, grant);
         }
     }
 
