@@ -261,7 +261,9 @@ impl<'a> Printer<'a> {
     }
 
     fn context(&mut self, lines: &[&[u8]]) {
-        lines.iter().for_each(|line| self.line(' ', line));
+        for line in lines {
+            self.line(' ', line);
+        }
         let bytes = lines.iter().map(|line| line.len()).sum::<usize>();
         if let Some(hunk) = &mut self.hunk {
             hunk.old_lines += lines.len() as u64;

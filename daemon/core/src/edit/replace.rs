@@ -9,6 +9,7 @@ use super::{Edit, Encoding, Replacement, Splice};
 use crate::escape;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Lines that the refusal of an ambiguous text names.
 const MAX_PLACES: usize = 10;
@@ -122,17 +123,17 @@ fn splices(content: &[u8], places: &[Place], new: &str, layout: &Layout<'_>) -> 
     let mut splices: Vec<Splice> = Vec::with_capacity(places.len().min(MANY));
     for place in places {
         let eol = new.eol_at(part(content, place.start, place.end));
-        if !encoded.contains_key(&eol) {
-            encoded.insert(eol, new.with(eol)?);
-        }
-        let bytes = encoded.get(&eol).map(Vec::as_slice).unwrap_or_default();
+        let bytes = match encoded.entry(eol) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(vacant) => vacant.insert(new.with(eol)?),
+        };
         match splices.last_mut() {
             Some(last) if places.len() > MANY && place.start - last.end <= CLOSE => {
                 last.new.extend_from_slice(part(content, last.end, place.start));
                 last.new.extend_from_slice(bytes);
                 last.end = place.end;
             }
-            _ => splices.push(Splice { start: place.start, end: place.end, new: bytes.to_vec() }),
+            _ => splices.push(Splice { start: place.start, end: place.end, new: bytes.clone() }),
         }
     }
     if splices.iter().all(|splice| part(content, splice.start, splice.end) == splice.new) {

@@ -12,12 +12,12 @@ pub(super) enum Pattern {
     /// Bytes that stand in the content as they are.
     Bytes(Box<Finder<'static>>),
     /// Units, each line end as one line feed.
-    Units(Units),
+    Units(Box<Units>),
 }
 
 /// See [`Pattern::Units`].
 pub(super) struct Units {
-    units: Vec<u16>,
+    all: Vec<u16>,
     /// Of each prefix the length of its longest proper border.
     borders: Vec<usize>,
     /// The longest line within, and how many units stand before it; none for two-byte units and for line ends alone.
@@ -37,7 +37,7 @@ impl Pattern {
         let text = with_lf(text);
         if layout.unit == 2 || (layout.eol() == Eol::Mixed && text.contains('\n')) {
             let bytes = layout.encoding.encode(&text).ok()?;
-            return (!bytes.is_empty()).then(|| Self::Units(Units::new(&bytes, layout)));
+            return (!bytes.is_empty()).then(|| Self::Units(Box::new(Units::new(&bytes, layout))));
         }
         let bytes = match layout.eol() {
             Eol::Crlf => layout.encoding.encode(&text.replace('\n', "\r\n")).ok()?,
@@ -136,7 +136,7 @@ impl Units {
             at += line.len() + 1;
         }
         let anchor = anchor.map(|(at, line)| (Finder::new(line).into_owned(), at));
-        Self { borders: borders(&units), units, anchor }
+        Self { borders: borders(&units), all: units, anchor }
     }
 
     fn find(&self, content: &[u8], layout: &Layout<'_>, from: usize) -> Option<Place> {
@@ -147,7 +147,7 @@ impl Units {
         while let Some(found) = finder.find(part(content, at, content.len())) {
             let start = back(content, layout, at + found, *before);
             let (equal, end) = self.compare(content, layout, start);
-            if equal == self.units.len() && start >= from && accepted(content, layout, start, end) {
+            if equal == self.all.len() && start >= from && accepted(content, layout, start, end) {
                 return Some(Place { start, end });
             }
             left = left.saturating_sub(before + equal + 1);
@@ -162,13 +162,13 @@ impl Units {
     /// How many units are equal from here on, and the place after them.
     fn compare(&self, content: &[u8], layout: &Layout<'_>, start: usize) -> (usize, usize) {
         let mut at = start;
-        for (equal, wanted) in self.units.iter().enumerate() {
+        for (equal, wanted) in self.all.iter().enumerate() {
             match unit(content, layout, at) {
                 Some((unit, width)) if unit == *wanted => at += width,
                 Some(_) | None => return (equal, at),
             }
         }
-        (self.units.len(), at)
+        (self.all.len(), at)
     }
 
     /// Reads every unit.
@@ -177,13 +177,13 @@ impl Units {
         let mut matched = 0;
         while let Some((unit, width)) = unit(content, layout, at) {
             at += width;
-            while matched > 0 && self.units.get(matched) != Some(&unit) {
+            while matched > 0 && self.all.get(matched) != Some(&unit) {
                 matched = border(&self.borders, matched);
             }
-            if self.units.get(matched) == Some(&unit) {
+            if self.all.get(matched) == Some(&unit) {
                 matched += 1;
             }
-            if matched == self.units.len() {
+            if matched == self.all.len() {
                 let start = back(content, layout, at, matched);
                 let end = at.min(content.len());
                 if accepted(content, layout, start, end) {

@@ -36,7 +36,9 @@ impl Seen {
     /// What these showed, one after the other.
     pub fn of(shown: &[Shown]) -> Self {
         let mut seen = Self::default();
-        shown.iter().for_each(|shown| seen.add(shown));
+        for shown in shown {
+            seen.add(shown);
+        }
         seen
     }
 

@@ -26,16 +26,16 @@ impl Machine {
     /// Takes in what a result shows of files, and gives it as it is to be stored: by canonical path, and of edited files
     /// everything that is known of the new version.
     pub(in crate::turn) fn note_shown(&mut self, id: CallId, outcome: &Outcome, shown: Vec<Shown>) -> Vec<Shown> {
-        let shown = match &outcome.body {
-            Body::Edit(edited) => edited.files.iter().filter_map(|file| self.seen.after(file)).collect(),
-            _ => {
-                let target = self.slot(id).and_then(|slot| slot.target.clone());
-                // Without a target it is not known which file the shown path is.
-                let Some(path) = target else { return Vec::new() };
-                shown.into_iter().map(|shown| Shown { path: path.clone(), ..shown }).collect::<Vec<_>>()
-            }
+        let shown: Vec<Shown> = if let Body::Edit(edited) = &outcome.body {
+            edited.files.iter().filter_map(|file| self.seen.after(file)).collect()
+        } else {
+            // Without a target it is not known which file the shown path is.
+            let Some(path) = self.slot(id).and_then(|slot| slot.target.clone()) else { return Vec::new() };
+            shown.into_iter().map(|shown| Shown { path: path.clone(), ..shown }).collect()
         };
-        shown.iter().for_each(|shown| self.seen.add(shown));
+        for shown in &shown {
+            self.seen.add(shown);
+        }
         shown
     }
 }
