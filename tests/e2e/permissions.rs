@@ -352,6 +352,8 @@ async fn trust_is_the_users_to_give_and_to_take() {
     let trusted = async || project_of(&client, &workspace).await["trusted"].take();
     assert_eq!(run(daemon.machine(), &workspace, &["trust"]).await.status.code(), Some(0));
     assert_eq!(trusted().await, true);
+    let status = run(daemon.machine(), &workspace, &["status", "--json"]).await;
+    assert_eq!(serde_json::from_slice::<Value>(&status.stdout).expect("JSON")["trusted"], true);
     let listed = client.ok("project/list", json!({})).await;
     assert_eq!(listed["projects"][0], project_of(&client, &workspace).await);
     assert_eq!(
