@@ -5,6 +5,7 @@ use super::editors::Editors;
 use super::lasting::Lasting;
 use crate::config::{Config, Folders, Overrides, Permissions};
 use crate::process::sandbox::probe::Probe;
+use crate::process::shell::is_bash;
 use crate::process::{Helper, background::Background, key_command};
 use crate::provider::endpoint::{Endpoint, Secret};
 use crate::provider::{self, Http};
@@ -81,6 +82,7 @@ pub(super) struct TurnSetup {
     pub(super) session_cost: Option<f64>,
     pub(super) permissions: Permissions,
     sandbox: Sandbox,
+    shell: Shell,
     /// Rules that the client brought along for this turn.
     pub(super) allow: Vec<Rule>,
     /// The session's folder in text form.
@@ -123,6 +125,7 @@ impl Project {
             session_cost: config.session_cost.map(f64::from),
             permissions: config.permissions.clone(),
             sandbox: self.shared.sandbox.found().await,
+            shell: if is_bash(client.env.get("PATH").map(String::as_str)) { Shell::Bash } else { Shell::Other },
             allow: Vec::new(),
             session_dir: path::escape(session_dir.as_os_str().as_bytes()),
             tool_env: Arc::new(ToolEnv {
@@ -146,7 +149,7 @@ impl Project {
         let mut rules = turn.permissions.rules.clone();
         rules.extend(known.rules);
         rules.extend(turn.allow.iter().cloned());
-        Policy { rules, trusted: known.trusted, sandbox: turn.sandbox, shell: Shell::default() }
+        Policy { rules, trusted: known.trusted, sandbox: turn.sandbox, shell: turn.shell }
     }
 
     /// What clients are told of the project.
