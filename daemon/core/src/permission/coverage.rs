@@ -10,6 +10,9 @@ use super::command::wrapper::{Inner, inner};
 use super::command::{Parsed, Redirection, RedirectionKind, Simple, readonly};
 use super::rule::Commands;
 
+/// How many programs that run programs are looked through.
+const MAX_LEVEL: u8 = 12;
+
 /// What coverage is judged with.
 #[derive(Debug, Clone)]
 pub struct Terms<'a> {
@@ -60,6 +63,9 @@ pub fn all(parts: &[Part]) -> Option<By> {
 
 fn cover(simple: &Simple, redefined: &[String], terms: &Terms<'_>, level: u8) -> Result<By, String> {
     let mut by = By::Looking;
+    if level > MAX_LEVEL {
+        return Err("it is wrapped too often".to_owned());
+    }
     if let Some(name) = simple.name().filter(|name| redefined.iter().any(|other| other == name)) {
         return Err(format!("`{name}` is given another meaning in this command"));
     }
@@ -200,6 +206,9 @@ fn any_hit(rule: &[String], parsed: &Parsed, level: u8) -> Hit {
 }
 
 fn hit(rule: &[String], simple: &Simple, level: u8) -> Hit {
+    if level > MAX_LEVEL {
+        return Hit::Maybe;
+    }
     let own = leads(rule, &simple.words);
     let fed = simple.fed && simple.name().is_some_and(|name| FED.contains(&name));
     let within = match inner(simple, level) {

@@ -10,6 +10,7 @@ pub(super) mod heredoc;
 pub(super) mod odd;
 pub(super) mod program;
 pub(super) mod readonly;
+pub(super) mod redirect;
 pub(super) mod tree;
 pub(super) mod word;
 pub(super) mod wrapper;

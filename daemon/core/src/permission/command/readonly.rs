@@ -218,7 +218,9 @@ pub fn inside(word: &Word) -> Result<(), String> {
         // What runs inside is judged by itself.
         Value::Dynamic { lead, splits: false } if lead == PIPE => return Ok(()),
         Value::Dynamic { .. } => return Err(format!("what `{word}` becomes is not known")),
-        Value::Glob { .. } if word.source.contains("..") || lead == "." || lead.ends_with("/.") => return outside(),
+        Value::Glob { .. } if word.source.contains("..") => return outside(),
+        // It may find `.git` or `..`.
+        Value::Glob { lead } if lead.rsplit('/').next().is_some_and(|part| part.starts_with('.')) => return outside(),
         Value::Literal(_) | Value::Glob { .. } => {}
     }
     if lead == "/dev/null" {

@@ -3,6 +3,7 @@
 
 mod cut;
 mod life;
+mod permissions;
 mod turns;
 
 use super::*;
@@ -10,8 +11,9 @@ use crate::session::api::Update;
 use crate::tool::{ToolEnv, ToolRun};
 use futures_util::future::BoxFuture;
 use plimsoll_core::event::{Event, EventBody, TurnEnd};
-use plimsoll_core::id::TurnNo;
+use plimsoll_core::id::{CallId, TurnNo};
 use plimsoll_core::path::WorkspacePath;
+use plimsoll_core::permission::rule::{Rule, Scope, Verdict};
 use plimsoll_core::tool::call::{Call, Prepared, Target, Zone};
 use plimsoll_core::tool::outcome::{Body, Outcome, Status};
 use plimsoll_core::transcript::item::{Item, ItemBody};
