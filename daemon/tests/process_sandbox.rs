@@ -375,7 +375,7 @@ async fn other_processes_can_be_neither_signalled_nor_traced() {
             "kill -9 $PPID".to_owned(),
             format!("cat /proc/{pid}/environ"),
             format!("head -c 1 /proc/{pid}/mem"),
-            format!("ls /proc/{pid}/root/"),
+            format!("cd /proc/{pid}/root"),
             format!("python3 -c 'import ctypes; exit(ctypes.CDLL(None).ptrace(16, {pid}, 0, 0) != 0)'"),
             format!("nsenter -t {pid} -m -n true"),
         ] {
