@@ -4,6 +4,7 @@
 mod cut;
 mod life;
 mod turns;
+mod undo;
 
 use super::*;
 use crate::session::api::Update;
