@@ -38,7 +38,10 @@ fn line(file: &RestoredFile, folder: Option<&Path>) -> String {
             (None, FileVerdict::AlreadySo) => "stands as before".to_owned(),
             (None, _) => "left out".to_owned(),
         };
-        return format!("{:<10}  {path}: {why}", if file.verdict == FileVerdict::AlreadySo { "unchanged" } else { "blocked" });
+        return format!(
+            "{:<10}  {path}: {why}",
+            if file.verdict == FileVerdict::AlreadySo { "unchanged" } else { "blocked" }
+        );
     }
     let what = match file.action {
         RestoreAction::Write => "write",

@@ -28,7 +28,7 @@ impl Place {
     }
 
     fn has(&self, name: &str) -> bool {
-        self._temp.path().join("work").join(name).exists()
+        self.temp.path().join("work").join(name).exists()
     }
 
     async fn operations(&self) -> Vec<Operation> {
@@ -79,7 +79,7 @@ async fn an_undo_that_was_cut_is_settled_by_what_stands_on_the_disk_and_can_be_c
     };
     let store = place.store().await;
     store.commit(&place.id, Batch { operations: vec![cut], ..Batch::default() }).await.unwrap();
-    std::fs::remove_file(place._temp.path().join("work/a")).unwrap();
+    std::fs::remove_file(place.temp.path().join("work/a")).unwrap();
 
     let page = place.service.checkpoints(&place.id, None, 10).await.unwrap();
     let calls: Vec<(CallId, usize)> = page.turns[0].calls.iter().map(|call| (call.call, call.files.len())).collect();
