@@ -279,6 +279,7 @@ pub struct RanCommand {
 }
 
 #[cfg(any(feature = "server", feature = "client"))]
+#[expect(clippy::too_many_arguments, reason = "parameters are given by name on the wire")]
 mod api {
     use super::{DiffResult, ListResult, RestoreResult};
     use jsonrpsee::proc_macros::rpc;
@@ -318,7 +319,6 @@ mod api {
 
         /// Undoes what calls wrote.
         #[method(name = "restore", param_kind = map)]
-        #[expect(clippy::too_many_arguments, reason = "parameters are given by name")]
         async fn restore(
             &self,
             session: String,

@@ -30,13 +30,12 @@ struct Scope {
 pub fn main(arguments: &args::Undo) -> ExitCode {
     connect::with_client(Spawn::WhenNone, async |client, _| {
         let folder = sessions::project_folder(arguments.project.as_deref());
-        let (session, folder) = match &arguments.session {
+        let (session, folder) = if let Some(session) = &arguments.session {
             // It needs no folder; where there is one, paths are shown as seen from it.
-            Some(session) => (session.clone(), folder.ok()),
-            None => {
-                let folder = folder?;
-                (latest(&client, &folder).await?, Some(folder))
-            }
+            (session.clone(), folder.ok())
+        } else {
+            let folder = folder?;
+            (latest(&client, &folder).await?, Some(folder))
         };
         if arguments.list {
             return list(&client, &session, arguments.json, folder.as_deref()).await;

@@ -11,6 +11,7 @@ use plimsoll_core::id::{CallId, SessionId, TurnNo};
 use plimsoll_core::ledger::{OpState, Operation};
 use plimsoll_core::tool::outcome::Body;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 /// What a list is made from.
 struct Lister<'a> {
@@ -107,7 +108,8 @@ impl Lister<'_> {
                 let mut why =
                     format!("{}: {}", file.path, reason(self.store, self.id, file).await?.unwrap_or_default());
                 if count > 1 {
-                    why.push_str(&format!(" (and {} more)", count - 1));
+                    // Writing to a String cannot fail.
+                    let _ = write!(why, " (and {} more)", count - 1);
                 }
                 Ok(Restorable::Blocked(why))
             }

@@ -1,19 +1,32 @@
 //! Undoing on a real disk: somebody writes, the agent writes, and what is undone is undone.
 
 use super::*;
+use crate::tool::registry::Registry;
+use crate::tool::{ToolEnv, ToolRun};
 use plimsoll_core::checkpoint::{How, Scope, UNDO, paths, plan};
 use plimsoll_core::id::{CallId, Revision, TurnNo};
 use plimsoll_core::ledger::{OpState, Operation, OperationFile};
 use plimsoll_core::path::escape;
+use plimsoll_core::permission::leave::Leave;
 use plimsoll_core::time::Timestamp;
+use plimsoll_core::tool::call::{Call, FileChange};
+use plimsoll_core::tool::outcome::Status;
 use proptest::prelude::*;
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::symlink;
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 struct World {
     _folder: tempfile::TempDir,
     root: PathBuf,
     images: PreImages,
+    tools: Registry,
+    env: ToolEnv,
+    runtime: Runtime,
     operations: Vec<Operation>,
     turn: u64,
 }
@@ -24,7 +37,18 @@ impl World {
         let root = folder.path().canonicalize().unwrap();
         let images = PreImages::new(root.join("kept"));
         fs::create_dir(root.join("w")).unwrap();
-        Self { _folder: folder, root, images, operations: Vec::new(), turn: 1 }
+        let env = ToolEnv {
+            roots: [root.join("w")].into(),
+            client_env: Arc::default(),
+            session_dir: root.clone(),
+            readable: [].into(),
+            protected: [].into(),
+            pre_images: root.join("kept"),
+            secret_env: [].into(),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (tools, operations) = (Registry::new([]), Vec::new());
+        Self { _folder: folder, root, images, tools, env, runtime, operations, turn: 1 }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -79,33 +103,33 @@ impl World {
         call
     }
 
-    /// One file of a call, as an edit tool does it: what is there is kept, then replaced.
+    /// A call of the real tool: prepared, recorded, run.
     fn agent(&mut self, name: &str, content: Option<&str>) -> CallId {
-        let path = self.text(name);
-        let Now::Is(now, mode) = look(&path) else { panic!("{path} cannot be told") };
-        let after = content.map(|content| FileVersion::of(content.as_bytes()).to_string());
-        let file = OperationFile {
-            path: path.clone(),
-            before: now.version().map(str::to_owned),
-            after,
-            mode,
-            link: matches!(now, Content::Link(_)),
+        let path = self.path(name);
+        let (tool, args) = match content {
+            Some(content) => ("write", json!({"file_path": path, "contents": content})),
+            None => ("delete_file", json!({"target_file": path})),
         };
-        let seen = FilePlan {
-            path,
-            calls: Vec::new(),
-            now: now.clone(),
-            now_mode: None,
-            want: Content::Absent,
-            mode: None,
-            verdict: plimsoll_core::checkpoint::Verdict::Restore,
+        let tool = self.tools.get(tool).unwrap();
+        let call = Call { id: CallId(1), tool: tool.name().to_owned(), args };
+        let work = async {
+            let prepared = tool.prepare(&call, &self.env).await.unwrap();
+            let (events, _keep) = mpsc::channel(1);
+            let (leave, cancel) = (Leave::FREE, CancellationToken::new());
+            let run = ToolRun { call: &call, prepared: &prepared, leave, env: &self.env, events, cancel };
+            let outcome = tool.run(run).await;
+            assert_eq!(outcome.status, Status::Ok, "{outcome:?}");
+            prepared.changes
         };
-        keep(&self.images, &[seen]).unwrap();
-        match content {
-            Some(content) => put(&self.path(name), now.version(), &[content.as_bytes()], None).unwrap(),
-            None => remove(&self.path(name), now.version().unwrap()).unwrap(),
-        }
-        self.record("write", vec![file])
+        let changes = self.runtime.block_on(work);
+        let file = |change: FileChange| OperationFile {
+            path: change.path,
+            before: change.before,
+            after: change.after,
+            mode: change.mode,
+            link: change.link,
+        };
+        self.record("write", changes.into_iter().map(file).collect())
     }
 
     fn plan(&self, scope: Scope) -> plimsoll_core::checkpoint::Plan {

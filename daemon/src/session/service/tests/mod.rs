@@ -5,6 +5,7 @@ mod cut;
 mod life;
 mod permissions;
 mod turns;
+mod undo;
 
 use super::*;
 use crate::session::api::Update;
@@ -141,7 +142,7 @@ async fn read_request(mut stream: TcpStream, tell: mpsc::UnboundedSender<Request
 
 /// A daemon's sessions, one of them made.
 struct Place {
-    _temp: tempfile::TempDir,
+    temp: tempfile::TempDir,
     folders: Folders,
     service: Service,
     id: SessionId,
@@ -178,7 +179,7 @@ impl Place {
         let project = service.open_project(vec![at("work")]).await.unwrap();
         let new = NewSession { mode: Some(mode.to_owned()), ..NewSession::default() };
         let session = service.create_session(&client(), &project.key, new).await.unwrap();
-        Self { _temp: temp, folders, service, id: session.id, key: project.key, models, commands }
+        Self { temp, folders, service, id: session.id, key: project.key, models, commands }
     }
 
     async fn store(&self) -> ProjectStore {
