@@ -10,6 +10,7 @@ pub mod machine;
 pub mod model_server;
 pub mod sent;
 pub mod session;
+pub mod terminal;
 pub mod told;
 pub mod workspace;
 

@@ -123,11 +123,10 @@ async fn look(client: &Client, port: u16) -> Option<LocalServer> {
             }
         }
         ServerKind::LlamaCpp => {
-            if let Some(answer) = answer(client.get(format!("{origin}/props"))).await
-                && let Some(model) = models.first_mut()
-            {
-                let window = answer.pointer("/default_generation_settings/n_ctx").and_then(Value::as_u64);
-                model.context_window = window.or(model.context_window);
+            // Builds that do not tell it in the list.
+            if let Some(model) = models.first_mut().filter(|model| model.context_window.is_none()) {
+                let told = answer(client.get(format!("{origin}/props"))).await;
+                model.context_window = told.as_ref().and_then(n_ctx);
             }
         }
         ServerKind::Vllm | ServerKind::Other => {}
@@ -157,7 +156,9 @@ fn listed(list: &Value) -> Option<(Option<String>, Vec<LocalModel>)> {
     let owner = data.iter().find_map(|model| model.get("owned_by")?.as_str()).map(str::to_owned);
     let models = data.iter().filter_map(|model| {
         let name = model.get("id")?.as_str().filter(|name| is_usable(name))?;
-        Some(LocalModel { name: name.to_owned(), context_window: model.get("max_model_len").and_then(Value::as_u64) })
+        // vLLM's place for it, and llama.cpp's.
+        let window = model.get("max_model_len").or_else(|| model.pointer("/meta/n_ctx"));
+        Some(LocalModel { name: name.to_owned(), context_window: window.and_then(Value::as_u64) })
     });
     Some((owner, models.take(MODELS_MAX).collect()))
 }
@@ -199,6 +200,11 @@ fn num_ctx(shown: &Value) -> Option<u64> {
     parameters.lines().find_map(value)
 }
 
+/// The window that `llama-server` gives a conversation.
+fn n_ctx(props: &Value) -> Option<u64> {
+    props.pointer("/default_generation_settings/n_ctx")?.as_u64()
+}
+
 /// What LM Studio says of its models: which are for talking, which are loaded and with what window.
 fn take_lm_studio(answer: &Value, models: &mut Vec<LocalModel>) {
     let told = answer.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -225,9 +231,13 @@ mod tests {
         let list = json!({"object": "list", "data": [
             {"id": "big", "owned_by": "vllm", "max_model_len": 40_960},
             {"id": "two words"}, {"id": "a\u{1b}[2J"}, {"id": ""}, {"id": 7}, {"id": "x".repeat(NAME_MAX + 1)},
-            {"id": "nomic-Embed-text"}, {"id": "huge:cloud"}, {"id": "small"},
+            {"id": "nomic-Embed-text"}, {"id": "huge:cloud"},
+            {"id": "small", "meta": {"n_ctx": 4_096, "n_ctx_train": 8_192}}, {"id": "untold"},
         ]});
-        let expected = (Some("vllm".to_owned()), vec![model("big", Some(40_960)), model("small", None)]);
+        let expected = (
+            Some("vllm".to_owned()),
+            vec![model("big", Some(40_960)), model("small", Some(4_096)), model("untold", None)],
+        );
         assert_eq!(listed(&list), Some(expected));
         for other in [json!("hello"), json!({"data": "x"}), json!([])] {
             assert_eq!(listed(&other), None, "{other}");
@@ -264,6 +274,12 @@ mod tests {
         ]});
         take_lm_studio(&told, &mut models);
         assert_eq!(models, [model("b", Some(4_096)), model("a", None)]);
+    }
+
+    #[test]
+    fn the_window_of_llama_cpp_is_that_of_one_conversation() {
+        let props = json!({"default_generation_settings": {"n_ctx": 2_048, "params": {}}, "total_slots": 4});
+        assert_eq!((n_ctx(&props), n_ctx(&json!({"n_ctx": 1}))), (Some(2_048), None));
     }
 
     #[test]

@@ -191,8 +191,22 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
+/// What is asked for without a body is no part of the script: the list of models, as a server with one model gives it.
+fn look_up(path: &str) -> Response<Body> {
+    let model = json!({"id": "scripted", "object": "model", "owned_by": "vllm", "max_model_len": 200_000});
+    match path {
+        "/v1/models" => {
+            plain(StatusCode::OK, "application/json", json!({"object": "list", "data": [model]}).to_string().into())
+        }
+        _ => plain(StatusCode::NOT_FOUND, "application/json", "{}".into()),
+    }
+}
+
 async fn answer(request: Request<Incoming>, shared: &Arc<Shared>) -> Response<Body> {
     let (head, body) = request.into_parts();
+    if head.method == hyper::Method::GET {
+        return look_up(head.uri.path());
+    }
     let Ok(body) = body.collect().await.map(http_body_util::Collected::to_bytes) else {
         return plain(StatusCode::BAD_REQUEST, "application/json", "{}".into());
     };

@@ -52,8 +52,15 @@ fn file_finding(id: &'static str, file: &Path) -> Option<Finding> {
 fn model(config: &Config) -> Finding {
     if config.is_model_unchosen() {
         let what = format!("no model is chosen: the built-in `{OFFLINE_MODEL}` answers, which is no language model");
-        let lines = format!("write `model = \"<provider>/<model>\"` in {}", config.file().display());
-        return Finding::warn("config.model", what, config.hints.first().cloned().unwrap_or(lines));
+        let line = format!("write `model = \"<provider>/<model>\"` into {}", config.file().display());
+        let fix = match config.hints.first() {
+            Some(_) if config.may_offer() => {
+                format!("run `plimsoll ask` on a terminal, which offers what is found, or {line}")
+            }
+            Some(hint) => hint.clone(),
+            None => line,
+        };
+        return Finding::warn("config.model", what, fix);
     }
     match config.model(None) {
         Ok((profile, _)) => {
@@ -179,6 +186,7 @@ mod tests {
     fn a_key_that_could_be_used_is_named_with_the_line() {
         let found = found("", 0o600, &[("OPENROUTER_API_KEY", "hush")]);
         let [file, model, key] = found.as_slice() else { panic!("{found:?}") };
+        assert!(model.3.starts_with("run `plimsoll ask` on a terminal"), "{model:?}");
         assert_eq!((file.1, model.0, model.1), (Level::Ok, "config.model", Level::Warn));
         let expected = "to use it, write `model = \"openrouter/<model>\"` in FILE";
         assert_eq!((key.2.as_str(), key.3.as_str()), ("OPENROUTER_API_KEY is set and not used", expected));
