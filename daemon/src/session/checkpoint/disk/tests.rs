@@ -44,6 +44,7 @@ impl World {
             readable: [].into(),
             protected: [].into(),
             pre_images: root.join("kept"),
+            writable: [].into(),
             secret_env: [].into(),
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
