@@ -45,6 +45,15 @@ impl Resolved {
 /// Resolves a path: absolute, or relative to the first root (to another one when it exists only there). The error is
 /// text for the model.
 pub fn resolve(env: &ToolEnv, text: &str) -> Result<Resolved, String> {
+    resolve_as(env, text, true)
+}
+
+/// [`resolve`] for an entry of a folder as such: a symbolic link stands for itself, and lies where it lies.
+pub fn resolve_entry(env: &ToolEnv, text: &str) -> Result<Resolved, String> {
+    resolve_as(env, text, false)
+}
+
+fn resolve_as(env: &ToolEnv, text: &str, follow: bool) -> Result<Resolved, String> {
     if text.is_empty() {
         return Err("The path is empty. Use `.` for the first workspace root.".to_owned());
     }
@@ -62,7 +71,7 @@ pub fn resolve(env: &ToolEnv, text: &str) -> Result<Resolved, String> {
             present(first)?;
         }
         for (no, base) in bases.iter().enumerate() {
-            let (canonical, exists) = canonical(base, path).map_err(|problem| format!("`{text}` {problem}"))?;
+            let (canonical, exists) = canonical(base, path, follow).map_err(|problem| format!("`{text}` {problem}"))?;
             let resolved = locate(env, canonical, exists);
             if exists {
                 return Ok(resolved);
@@ -85,7 +94,15 @@ pub fn resolve(env: &ToolEnv, text: &str) -> Result<Resolved, String> {
 
 /// [`resolve`] for something that must be there: else the error names the nearest names.
 pub fn resolve_existing(env: &ToolEnv, text: &str) -> Result<Resolved, String> {
-    let resolved = resolve(env, text)?;
+    existing(env, resolve(env, text)?)
+}
+
+/// [`resolve_entry`] for something that must be there: else the error names the nearest names.
+pub fn resolve_existing_entry(env: &ToolEnv, text: &str) -> Result<Resolved, String> {
+    existing(env, resolve_entry(env, text)?)
+}
+
+fn existing(env: &ToolEnv, resolved: Resolved) -> Result<Resolved, String> {
     if resolved.exists {
         return Ok(resolved);
     }
@@ -141,8 +158,9 @@ fn spellings(text: &str) -> Vec<Vec<u8>> {
     all
 }
 
-/// `path`, seen from `base`, without `.`, `..` and links; and whether it exists.
-fn canonical(base: &Path, path: &Path) -> Result<(PathBuf, bool), String> {
+/// `path`, seen from `base`, without `.`, `..` and links; and whether it exists. Without `follow` its last part may be a
+/// link.
+fn canonical(base: &Path, path: &Path, follow: bool) -> Result<(PathBuf, bool), String> {
     let mut todo: VecDeque<OsString> = VecDeque::new();
     push_parts(&mut todo, path);
     let mut at = base.to_path_buf();
@@ -161,7 +179,7 @@ fn canonical(base: &Path, path: &Path) -> Result<(PathBuf, bool), String> {
             continue;
         }
         match std::fs::symlink_metadata(&at) {
-            Ok(metadata) if metadata.is_symlink() => {
+            Ok(metadata) if metadata.is_symlink() && (follow || !todo.is_empty()) => {
                 links += 1;
                 if links > MOST_LINKS {
                     return Err("leads through too many symbolic links".to_owned());
@@ -200,9 +218,13 @@ fn locate(env: &ToolEnv, path: PathBuf, exists: bool) -> Resolved {
     Resolved { shown: show(env, &path), zone: zone(env, &path), path, exists }
 }
 
-/// Where a canonical path lies. What is protected stays so inside a root; what is readable, inside what is protected.
+/// Where a canonical path lies. What is protected stays so inside a root; what is readable, inside what is protected; and
+/// pre-images, which hold what may since have been taken out of reach, inside what is readable.
 pub fn zone(env: &ToolEnv, path: &Path) -> Zone {
     let below = |folders: &[PathBuf]| folders.iter().any(|folder| path.starts_with(folder));
+    if path.starts_with(&env.pre_images) {
+        return Zone::Protected;
+    }
     if below(&env.readable) || path.starts_with(&env.session_dir) {
         return Zone::Readable;
     }

@@ -6,5 +6,6 @@ mod behaviour;
 mod edges;
 mod limits;
 mod random;
+mod seen;
 mod suspend;
 mod world;
