@@ -72,25 +72,29 @@ impl Pattern {
 
 fn find_bytes(finder: &Finder<'_>, content: &[u8], layout: &Layout<'_>, from: usize) -> Option<Place> {
     let len = finder.needle().len();
-    let mut from = from;
-    // Up to here characters are known to begin: the start of a line, or a place that was checked before.
-    let mut known = from;
+    let mut at = from;
     loop {
-        let start = from + finder.find(content.get(from..)?)?;
+        let start = at + finder.find(content.get(at..)?)?;
         let end = start + len;
-        if !layout.utf8 {
-            known = known.max(layout.line_start(content, start));
-        }
         let parts_eol = finder.needle().last() == Some(&b'\r') && content.get(end) == Some(&b'\n');
-        if !parts_eol && (layout.utf8 || begins_char(content, layout, known, start, end)) {
+        if !parts_eol && begins_char(content, layout, from, start, end) {
             return Some(Place { start, end });
         }
-        from = start + 1;
+        at = start + 1;
     }
 }
 
-/// Whether a character begins at `start`, in an encoding whose later bytes look like first ones.
-fn begins_char(content: &[u8], layout: &Layout<'_>, known: usize, start: usize, end: usize) -> bool {
+/// Below this a byte is a character of its own in every encoding with units of one byte: it is nowhere the later byte of
+/// another. In GB18030 digits are.
+const ALWAYS_ITSELF: u8 = b'0';
+
+/// Whether a character begins at `start`, where later bytes may look like first ones. One begins at `from`.
+fn begins_char(content: &[u8], layout: &Layout<'_>, from: usize, start: usize, end: usize) -> bool {
+    if layout.utf8 || layout.unit == 2 {
+        return true;
+    }
+    let itself = part(content, from, start).iter().rposition(|byte| *byte < ALWAYS_ITSELF);
+    let known = itself.map_or(from, |at| from + at + 1);
     let before = part(content, known, start);
     if before.is_ascii() {
         return true;
@@ -147,7 +151,7 @@ impl Units {
         while let Some(found) = finder.find(part(content, at, content.len())) {
             let start = back(content, layout, at + found, *before);
             let (equal, end) = self.compare(content, layout, start);
-            if equal == self.all.len() && start >= from && accepted(content, layout, start, end) {
+            if equal == self.all.len() && start >= from && begins_char(content, layout, from, start, end) {
                 return Some(Place { start, end });
             }
             left = left.saturating_sub(before + equal + 1);
@@ -186,7 +190,7 @@ impl Units {
             if matched == self.all.len() {
                 let start = back(content, layout, at, matched);
                 let end = at.min(content.len());
-                if accepted(content, layout, start, end) {
+                if begins_char(content, layout, from, start, end) {
                     return Some(Place { start, end });
                 }
                 matched = border(&self.borders, matched);
@@ -208,10 +212,6 @@ fn unit(content: &[u8], layout: &Layout<'_>, at: usize) -> Option<(u16, usize)> 
         }
     }
     Some((unit, layout.unit))
-}
-
-fn accepted(content: &[u8], layout: &Layout<'_>, start: usize, end: usize) -> bool {
-    layout.unit == 2 || layout.utf8 || begins_char(content, layout, layout.line_start(content, start), start, end)
 }
 
 /// The place `count` units before `at`, a carriage return and its line feed being one.

@@ -22,7 +22,6 @@ pub struct Seen {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct File {
     version: String,
-    total: u64,
     lines: Ranges,
     /// Lines of which only a part was shown.
     cut: BTreeSet<u64>,
@@ -48,7 +47,6 @@ impl Seen {
         if file.version != shown.version {
             *file = File { version: shown.version.clone(), ..File::default() };
         }
-        file.total = shown.total;
         let whole: Vec<u64> = file.cut.iter().copied().filter(|line| shown.has_whole(*line)).collect();
         file.cut.retain(|line| !whole.contains(line));
         let known = |file: &File, line: u64| file.lines.has(line) && !file.cut.contains(&line);

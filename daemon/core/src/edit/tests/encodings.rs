@@ -20,7 +20,7 @@ impl Encoding for Utf16 {
     }
 }
 
-/// Bytes from 0x80 on begin a character of two bytes, of which the second may be any, as in Shift_JIS or GBK.
+/// Bytes from 0x80 on begin a character of two bytes, of which the second may be a letter, as in Shift_JIS or GBK.
 struct Double;
 
 impl Encoding for Double {
@@ -93,6 +93,8 @@ fn a_found_byte_inside_a_character_is_no_place() {
     let file = b"\x83\x61 a\n";
     assert_eq!(in_encoding(file, "a", "b", false, &Double).unwrap(), b"\x83\x61 b\n");
     assert_eq!(in_encoding(b"\x83\x61a\x83\x61a", "a", "bb", true, &Double).unwrap(), b"\x83\x61bb\x83\x61bb");
+    // Across line ends of both kinds.
+    assert_eq!(in_encoding(b"\x83\x61\nb\r\na\nb\r\n", "a\nb", "c", false, &Double).unwrap(), b"\x83\x61\nb\r\nc\r\n");
     assert_eq!(in_encoding(file, "\u{8361}", "\u{8362}", false, &Double).unwrap(), b"\x83\x62 a\n");
 }
 
