@@ -101,10 +101,18 @@ async fn plimsolls_own_folders_and_git_insides_are_not_written() {
     std::fs::create_dir_all(&place.env.pre_images).unwrap();
     std::fs::write(&image, "old\n").unwrap();
     std::fs::write(data.join("user.db"), "old\n").unwrap();
-    for path in [place.w.join(".git/config"), image, data.join("user.db")] {
+    let transcript = place.env.session_dir.join("transcript.txt");
+    std::fs::write(&transcript, "old\n").unwrap();
+    let all = [
+        (place.w.join(".git/config"), Zone::Protected),
+        (image, Zone::Protected),
+        (data.join("user.db"), Zone::Protected),
+        (transcript, Zone::Readable),
+    ];
+    for (path, zone) in all {
         for (tool, args) in calls(path.to_str().unwrap(), true) {
             let (_, prepared) = place.prepare(tool, args).await.unwrap();
-            assert_eq!(prepared.targets[0].zone, Zone::Protected, "{path:?}");
+            assert_eq!(prepared.targets[0].zone, zone, "{path:?}");
             for mode in [Mode::Ask, Mode::AcceptEdits, Mode::Full] {
                 assert!(!may_run(mode, tool, &prepared), "{} {path:?} {mode}", tool.name());
             }
