@@ -1,5 +1,11 @@
 //! Judges commands against grants, and compares with what people judged by hand in `corpus/commands.txt`.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on has nothing better to do than to fail"
+)]
+
 use plimsoll_core::event::{AskChoice, AskOption};
 use plimsoll_core::path::WorkspacePath;
 use plimsoll_core::permission::policy::{Decision, Mode, Policy, Sandbox, decide, grants};

@@ -90,11 +90,10 @@ fn options(words: &[Word], from: usize, program: &Program) -> Vec<Danger> {
                     why: format!("`{word}` of `{}` can run programs or write files", program.name),
                 });
             }
-            Some(_) => {}
             None if word.may_hide_option() => {
                 found.push(Danger { at, why: format!("`{word}` may become an option of `{}`", program.name) });
             }
-            None => {}
+            Some(_) | None => {}
         }
     }
     found
@@ -211,9 +210,8 @@ fn sed(words: &[Word]) -> Vec<Danger> {
                     bad();
                 }
             }
-            Some(_) => {}
             None if word.may_hide_option() || next || script => bad(),
-            None => {}
+            Some(_) | None => {}
         }
     }
     found
@@ -267,9 +265,8 @@ fn awk(words: &[Word]) -> Vec<Danger> {
                 }
                 script = false;
             }
-            Some(_) => {}
             None if script || word.may_hide_option() => bad(),
-            None => {}
+            Some(_) | None => {}
         }
     }
     found
