@@ -1,5 +1,11 @@
 //! Judges commands against grants, and compares with what people judged by hand in `corpus/commands.txt`.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on has nothing better to do than to fail"
+)]
+
 use plimsoll_core::event::{AskChoice, AskOption};
 use plimsoll_core::path::WorkspacePath;
 use plimsoll_core::permission::policy::{Decision, Mode, Policy, Sandbox, decide, grants};
@@ -296,7 +302,8 @@ proptest! {
             "{}; sh -c 'git commit -m \"a b\"'", "{}; echo \"$(git commit)\"", "{}; ls | xargs git commit",
             "{}; find . -exec git commit {} +", "{}; timeout 5 nice -n 3 git commit", "{}; eval git commit",
             "{}; f() { git commit; }", "{}; if ls; then git commit; fi", "{}; /usr/bin/git commit", "{}; g\"i\"t comm'it'",
-            "{}; bash -c \"sh -c 'git commit'\"", "{}; trap 'git commit' EXIT", "{}; exec git commit", "{} & command git commit",
+            "{}; bash -c \"sh -c 'git commit'\"", "{}; trap 'git commit' EXIT", "{}; exec git commit",
+            "{}; bash -euo pipefail -c 'git commit'", "{} & command git commit",
             "{}; for f in a; do git --no-pager commit; done", "{}; cat <(git commit)", "{}; time git commit",
         ]),
         mode in proptest::sample::select(Mode::ALL.to_vec()),

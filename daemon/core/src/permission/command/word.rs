@@ -209,7 +209,6 @@ impl Reader<'_, '_> {
                 '#' if self.at == begin => {
                     return Err(Unparsed("a comment stands where a word was expected".to_owned()));
                 }
-                '\n' | ';' | '&' | '|' | '(' | ')' => return Err(unclear(c)),
                 '<' | '>' if self.rest().get(1..2) == Some("(") => {
                     let first = self.at == begin;
                     self.at = (self.inner)(self.at)?;
@@ -218,7 +217,7 @@ impl Reader<'_, '_> {
                     }
                     self.out.dynamic(false);
                 }
-                '<' | '>' => return Err(unclear(c)),
+                '<' | '>' | '\n' | ';' | '&' | '|' | '(' | ')' => return Err(unclear(c)),
                 '\\' => self.backslash()?,
                 '\'' => self.single()?,
                 '"' => self.double()?,

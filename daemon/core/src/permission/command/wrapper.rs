@@ -62,7 +62,8 @@ const XARGS: Options = Options {
     ],
     operands: 0,
 };
-const SHELL: Options = Options { flags: &["-e", "-u", "-x", "-eu", "-ex", "-eux"], values: &["-o"], operands: 0 };
+const SHELL: Options =
+    Options { flags: &["-e", "-u", "-x", "-eu", "-ex", "-eux"], values: &["-o", "-eo", "-euo"], operands: 0 };
 
 /// Programs that run their operands with other rights, elsewhere or later; which operand begins the command is not said
 /// here.
@@ -301,16 +302,12 @@ fn find(simple: &Simple) -> Inner {
 /// `sh -c 'text'`. A shell without `-c` runs a file or what it is fed, which is not seen here.
 fn shell(simple: &Simple, name: &str, level: u8) -> Inner {
     let words = &simple.words;
-    let asks = |word: &Word| {
-        word.literal().is_some_and(|text| text.starts_with('-') && !text.starts_with("--") && text.contains('c'))
-    };
-    let Some(flag) = words.iter().skip(1).take_while(|word| word.lead().starts_with('-')).position(asks) else {
+    let Some(flag) = command_flag(words) else {
         return match words.iter().skip(1).find(|word| word.may_hide_option()) {
             Some(word) => Inner::Unknown(1, format!("what `{word}` becomes is not known")),
             None => Inner::Nothing,
         };
     };
-    let flag = flag + 1;
     let before = words.get(..flag).unwrap_or_default();
     let understood =
         matches!(words.get(flag).and_then(Word::literal), Some("-c" | "-ec" | "-euc" | "-ce" | "-uc" | "-xc"))
@@ -324,6 +321,23 @@ fn shell(simple: &Simple, name: &str, level: u8) -> Inner {
         return Inner::Unknown(at, format!("what `{name}` makes of `$'` is not known"));
     }
     text_inside(text, at, level)
+}
+
+/// Number of the word that says that a text follows.
+fn command_flag(words: &[Word]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        let text = words.get(at)?.literal()?;
+        let short = text.starts_with(['-', '+']) && !text.starts_with("--");
+        if short && text.contains('c') {
+            return Some(at);
+        }
+        let value = short && text.ends_with(['o', 'O']) || matches!(text, "--rcfile" | "--init-file");
+        if !text.starts_with(['-', '+']) {
+            return None;
+        }
+        at += if value { 2 } else { 1 };
+    }
 }
 
 fn text_inside(text: &str, at: usize, level: u8) -> Inner {
