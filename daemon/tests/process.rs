@@ -2,6 +2,7 @@
 
 mod support;
 
+use plimsoll_core::id::CallId;
 use plimsoll_core::tool::outcome::{Body, Exit, Status};
 use plimsoll_core::tool::projection::command::project_command;
 use std::collections::BTreeMap;
@@ -78,7 +79,7 @@ async fn a_quiet_background_child_does_not_hold_the_tool() {
     assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
     assert_eq!((ran.shown(), pids(&ran).len()), ((Status::Ok, "ready\n"), 1));
     assert!(workspace.processes().contains(&pids(&ran)[0]));
-    // It can be ended as the result says, by a later command.
+    // It can be ended by a later command, too.
     assert_eq!(workspace.background.count(&workspace.env.session_dir), 1);
     assert_eq!(workspace.run(&format!("kill {}", pids(&ran)[0])).await.shown(), (Status::Ok, ""));
     until("the keeper lets go", || workspace.background.count(&workspace.env.session_dir) == 0).await;
@@ -157,7 +158,7 @@ async fn a_character_split_between_two_reads_is_whole() {
     let (output, kept) = (&ran.command().output, |text: &str| text.chars().all(|c| c == '\u{4F60}'));
     assert!(kept(&output.head) && kept(&output.tail));
     assert_eq!(output.head.len() as u64 + output.omitted + output.tail.len() as u64, 1_200_000);
-    let shown = project_command(ran.command(), 2_000, tokens);
+    let shown = project_command(ran.command(), CallId(1), 2_000, tokens);
     assert!(shown.partial && !shown.body.contains('\u{FFFD}'));
     assert!(tokens(&shown.body) <= 2_000, "{}", tokens(&shown.body));
 }
@@ -185,7 +186,7 @@ async fn death_by_a_signal_is_a_failure() {
         let ran = workspace.run(command).await;
         assert_eq!((ran.command().exit, ran.shown()), (exit, (status, output)), "{command}");
     }
-    let facts = project_command(workspace.run("kill -KILL $$").await.command(), 2_000, |_| 0).facts;
+    let facts = project_command(workspace.run("kill -KILL $$").await.command(), CallId(1), 2_000, |_| 0).facts;
     assert_eq!(facts[0], "exit code 137, ended by signal 9 (KILL)");
 }
 

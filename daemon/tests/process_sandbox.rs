@@ -6,6 +6,7 @@ mod support;
 use plimsoll::process::Helper;
 use plimsoll::process::sandbox::probe::{Found, Probe};
 use plimsoll::tool::run_terminal_cmd::RunTerminalCmd;
+use plimsoll_core::id::CallId;
 use plimsoll_core::permission::leave::{Files, Leave};
 use plimsoll_core::tool::outcome::{Exit, Status};
 use plimsoll_core::tool::projection::command::project_command;
@@ -415,10 +416,9 @@ async fn what_a_command_leaves_running_stays_in_its_limits_and_says_how_it_ends(
         jail.run("(until [ -e go ]; do sleep 0.02; done; echo x > @/outside/new; echo x > done) & echo ready").await;
     assert_eq!(ran.shown(), (Status::Ok, "ready\n"));
     let pids = ran.command().left_running.iter().map(u32::to_string).collect::<Vec<_>>();
-    let body = project_command(ran.command(), 2_000, |_| 0).body;
+    let body = project_command(ran.command(), CallId(1), 2_000, |_| 0).body;
     let expected = format!(
-        "[still running in the background: pid {}. Another command cannot end them out of its sandbox. They end with \
-         the session.",
+        "[still running in the background: pid {}. To end them: stop_task {{\"id\":\"c1\"}}. They end with the session.",
         pids.join(", ")
     );
     assert!(body.starts_with(&expected), "{body}");

@@ -66,6 +66,16 @@ pub enum Event {
         /// One line for people.
         title: String,
     },
+    /// Durable. A command that went on in the background has ended.
+    TaskEnded {
+        /// The call that started it.
+        call: String,
+        /// How, as in the data of a command's result; absent when that was not seen.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit: Option<serde_json::Value>,
+        /// Wall time in milliseconds; 0 when the end was not seen.
+        duration_ms: u64,
+    },
     /// Transient. A running command printed something.
     ToolOutput {
         /// The call.
@@ -174,6 +184,8 @@ pub enum StopReason {
     MaxTokens,
     /// The turn reached its limit of steps.
     MaxSteps,
+    /// Another limit ended it: the session's cost, or the same call over and over.
+    Limit,
     /// The model or a filter refused.
     Refusal,
     /// The user interrupted.

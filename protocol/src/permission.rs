@@ -206,7 +206,7 @@ mod api {
     )]
     pub trait PermissionApi {
         /// Answers a question. The first answer counts.
-        #[method(name = "respond", param_kind = map)]
+        #[method(name = "respond", param_kind = map, with_extensions)]
         async fn respond(
             &self,
             session: String,

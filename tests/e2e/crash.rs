@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 over_both_apis! {
     in_the_middle_of_a_command
     while_the_model_writes
-    while_a_question_waits
     between_turns
 }
 
@@ -109,34 +108,6 @@ async fn while_the_model_writes(api: Api) {
     let lines = told(&all(&daemon, &session, last_seq(&client.events())).await, 0);
     assert_eq!(lines[..told(&before, 0).len()], told(&before, 0));
     assert_eq!(lines.iter().filter(|line| line.starts_with("text")).collect::<Vec<_>>(), ["text \"A whole answer.\""]);
-    server.assert_clean();
-    assert_grows(&server);
-    assert_replayed(&mut daemon, &server).await;
-}
-
-async fn while_a_question_waits(api: Api) {
-    let workspace = Workspace::new();
-    let server = ModelServer::start(Script::new([
-        Step::calls([Call::new("run_terminal_cmd", json!({"command": "touch made"}))]),
-        Step::say("Then not."),
-    ]))
-    .await;
-    let mut daemon = Machine::new(plimsoll_tests::binary!()).model(&server, api, "ask").daemon().await;
-    let client = daemon.client().await;
-    let session = client.session(&workspace).await;
-    client.start(&session, "make it").await;
-    let ask = client.asked(&session).await;
-    let (client, seen) = crash(&mut daemon, client, &session).await;
-    assert_eq!(client.completed(&session, 1).await["unsettled"], json!([]));
-    assert_eq!(
-        told(&client.events(), seen),
-        ["a1 void", "c1 cancelled", "notice crash", "meta interrupted", "turn 1 ends: crashed"]
-    );
-    let answer = json!({"session": session, "ask": ask["id"], "choice": "allowOnce"});
-    assert_eq!(client.err("permission/respond", answer).await["data"]["kind"], "conflict");
-    assert_eq!(client.ok("session/get", json!({"session": session})).await["openAsks"], json!([]));
-    assert_eq!(client.turn(&session, "go on").await["stopReason"], "endTurn");
-    assert_eq!(workspace.read("made"), None);
     server.assert_clean();
     assert_grows(&server);
     assert_replayed(&mut daemon, &server).await;

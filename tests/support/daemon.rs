@@ -115,6 +115,11 @@ impl TestDaemon {
         in_time("the daemon's end", self.child.wait()).await.expect("a child that can be waited for")
     }
 
+    /// Takes a variable out of the environment of everything that is started or greeted from now on.
+    pub fn unset(&mut self, variable: &str) {
+        self.machine.unset(variable);
+    }
+
     /// Watches one of its processes.
     pub fn watch(pid: u32) -> Watched {
         Watched::new(pid)

@@ -44,6 +44,11 @@ impl Machine {
         self
     }
 
+    /// Takes a variable out again.
+    pub fn unset(&mut self, name: &str) {
+        self.env.remove(name);
+    }
+
     /// Makes `server` the configured model `test/scripted`, with the given permission mode.
     pub fn model(self, server: &ModelServer, api: Api, mode: &str) -> Self {
         self.provider(server, api, mode, "")

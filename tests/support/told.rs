@@ -23,6 +23,7 @@ fn line(event: &Value) -> String {
         }
         "permissionResolved" => format!("{} {}", string(&event["ask"]["id"]), resolution(&event["ask"]["resolution"])),
         "toolStarted" => format!("{} runs", text("call")),
+        "taskEnded" => format!("{} has ended", text("call")),
         "planChanged" => format!("plan by {}", text("call")),
         "stepStarted" => format!("step {}", event["step"]),
         "stepCompleted" => format!("step {} answered", event["step"]),

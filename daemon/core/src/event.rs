@@ -4,6 +4,7 @@
 use crate::id::{AskId, CallId, ItemNo, Seq, StepNo, TurnNo};
 use crate::model::usage::Usage;
 use crate::time::Timestamp;
+use crate::tool::outcome::Exit;
 use serde::{Deserialize, Serialize};
 
 /// A durable event with its place.
@@ -56,6 +57,15 @@ pub enum EventBody {
         call: CallId,
         /// One line for people.
         title: String,
+    },
+    /// A command that went on in the background has ended.
+    TaskEnded {
+        /// The call that started it.
+        call: CallId,
+        /// How it ended; none when that was not seen.
+        exit: Option<Exit>,
+        /// Wall time in milliseconds; 0 when its end was not seen.
+        duration_ms: u64,
     },
     /// The todo list changed; it stands in the result of this call.
     PlanChanged {
@@ -111,6 +121,8 @@ pub enum TurnEnd {
     MaxTokens,
     /// The turn reached its limit of steps.
     MaxSteps,
+    /// Another limit ended it: the session's cost, or the same call over and over.
+    Limit,
     /// The model or a filter refused.
     Refusal,
     /// The user interrupted.

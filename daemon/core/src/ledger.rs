@@ -73,6 +73,16 @@ pub struct Operation {
     pub files: Vec<OperationFile>,
     /// The process that performs it, once known.
     pub process: Option<ProcessMark>,
+    /// A command that went on in the background: its call has its result, and it runs until its end is told.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
+}
+
+impl Operation {
+    /// Whether it is a command that goes on in the background.
+    pub fn in_background(&self) -> bool {
+        self.background && self.state == OpState::Running
+    }
 }
 
 /// One file of an operation. Contents are named by their hash; the bytes before are kept as a pre-image.

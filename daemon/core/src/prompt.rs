@@ -73,6 +73,10 @@ texts! {
     CRASHED = "reminders/crashed.md" ["what", "done"];
     /// Calls whose end was not seen.
     UNKNOWN_OPERATIONS = "reminders/unknown_operations.md" ["list"];
+    /// Commands in the background have ended.
+    TASK_ENDED = "reminders/task_ended.md" ["list"];
+    /// The same call gave the same result again.
+    SAME_CALL = "reminders/same_call.md" ["times"];
     /// An instruction file is new or changed.
     INSTRUCTIONS_CHANGED = "reminders/instructions_changed.md" ["file"];
     /// An instruction file is gone.
@@ -139,13 +143,28 @@ pub fn reminder_crashed(what: &str, done: &str) -> String {
 
 /// Calls whose end was not seen, each as one line such as `c7 run_terminal_cmd: make install`.
 pub fn reminder_unknown_operations(calls: &[String]) -> String {
+    reminder(&render(&UNKNOWN_OPERATIONS, &[("list", &list(calls))]))
+}
+
+/// Commands in the background that have ended, each as one line such as `c7 make watch: exit code 2 after 1.5 s`.
+pub fn reminder_task_ended(commands: &[String]) -> String {
+    reminder(&render(&TASK_ENDED, &[("list", &list(commands))]))
+}
+
+/// The last line of a result that the same call has given so many times in a row.
+pub fn same_call(times: u32) -> String {
+    render(&SAME_CALL, &[("times", &times.to_string())])
+}
+
+/// Texts from outside, one line each.
+fn list(lines: &[String]) -> String {
     let mut list = String::new();
-    for (at, call) in calls.iter().enumerate() {
-        let line = call.replace(['\n', '\r'], " ");
+    for (at, line) in lines.iter().enumerate() {
+        let line = line.replace(['\n', '\r'], " ");
         // Writing to a String cannot fail.
         let _ = write!(list, "{}- {}", if at == 0 { "" } else { "\n" }, escape::data(&line));
     }
-    reminder(&render(&UNKNOWN_OPERATIONS, &[("list", &list)]))
+    list
 }
 
 enum Piece<'a> {

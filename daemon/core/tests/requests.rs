@@ -105,6 +105,7 @@ impl Session {
             mode: Mode::Full,
             policy: Policy::default(),
             max_steps: 100,
+            session_cost: None,
             session_dir: "/data/s".into(),
         };
         Self {

@@ -110,7 +110,7 @@ impl Facade {
 
     /// Hands in the client's answer to a question. Another answer may have come first.
     pub async fn answer(&self, id: &SessionId, ask: AskId, choice: AskChoice) {
-        if let Err(error) = self.service.answer(id, Answer { ask, choice, advice: None }).await {
+        if let Err(error) = self.service.answer(&self.client(), id, Answer { ask, choice, advice: None }).await {
             tracing::warn!(%error, session = %id, %ask, "an answer could not be handed in");
         }
     }
@@ -339,7 +339,7 @@ fn prompt_end(ended: Ended) -> Result<PromptResponse, Error> {
     let reason = match ended.reason {
         TurnEnd::EndTurn => StopReason::EndTurn,
         TurnEnd::MaxTokens => StopReason::MaxTokens,
-        TurnEnd::MaxSteps => StopReason::MaxTurnRequests,
+        TurnEnd::MaxSteps | TurnEnd::Limit => StopReason::MaxTurnRequests,
         TurnEnd::Refusal => StopReason::Refusal,
         TurnEnd::Cancelled => StopReason::Cancelled,
         TurnEnd::ModelError | TurnEnd::StoreError | TurnEnd::Crashed | TurnEnd::Internal => {

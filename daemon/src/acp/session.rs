@@ -193,6 +193,10 @@ impl Following {
                 }
             }
             EventBody::ToolStarted { call, .. } => self.tell(self.translator.started(*call)).await?,
+            EventBody::TaskEnded { call, exit, .. } => {
+                let ended = self.translator.task_ended(*call, *exit);
+                self.tell(ended).await?;
+            }
             EventBody::PlanChanged { .. } => {
                 self.tell(crate::rpc::to_wire::plan(resolved.item.as_ref()).map(plan)).await?;
             }

@@ -6,7 +6,7 @@ use agent_client_protocol_schema::v1::{
     ToolCall as Shown, ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
     ToolKind,
 };
-use plimsoll_core::tool::outcome::{Body, Status};
+use plimsoll_core::tool::outcome::{Body, Exit, Status};
 use plimsoll_core::transcript::item::{ToolCall, ToolResult};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -35,6 +35,7 @@ pub fn progress(call: &str, output: &str) -> ToolCallUpdate {
 /// The call's end, with the text that the model sees of it.
 pub fn finish(result: &ToolResult, projection: Option<&str>) -> ToolCallUpdate {
     let status = match result.outcome.status {
+        _ if goes_on(result) => ToolCallStatus::InProgress,
         Status::Ok => ToolCallStatus::Completed,
         Status::Failed | Status::Denied | Status::Cancelled | Status::Unknown => ToolCallStatus::Failed,
     };
@@ -52,6 +53,20 @@ pub fn finish(result: &ToolResult, projection: Option<&str>) -> ToolCallUpdate {
         .content(content)
         .raw_output(crate::rpc::to_wire::result_data(&result.outcome.body));
     ToolCallUpdate::new(result.call.to_string(), fields)
+}
+
+/// Whether the call's command goes on in the background.
+pub fn goes_on(result: &ToolResult) -> bool {
+    matches!(&result.outcome.body, Body::Task(task) if task.id == result.call && task.run.exit == Exit::Running)
+}
+
+/// The end of a command in the background.
+pub fn task_ended(call: &str, exit: Option<Exit>) -> ToolCallUpdate {
+    let status = match exit {
+        Some(Exit::Code(0) | Exit::Cancelled) => ToolCallStatus::Completed,
+        _ => ToolCallStatus::Failed,
+    };
+    ToolCallUpdate::new(call.to_owned(), ToolCallUpdateFields::new().status(status))
 }
 
 /// A call that will have no result.

@@ -7,9 +7,9 @@ use agent_client_protocol_schema::v1::{
 };
 use plimsoll_core::event::Delta;
 use plimsoll_core::id::{CallId, StepNo, TurnNo};
-use plimsoll_core::tool::outcome::{Todo, TodoStatus};
+use plimsoll_core::tool::outcome::{Exit, Todo, TodoStatus};
 use plimsoll_core::transcript::item::{Item, ItemBody};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
 /// How much of a running command's output is shown: its newest bytes. The whole comes with the result.
@@ -26,6 +26,8 @@ pub struct Translator {
     thought: Stream,
     /// Announced calls without an end.
     open: BTreeMap<CallId, Open>,
+    /// Calls whose command goes on in the background.
+    background: BTreeSet<CallId>,
 }
 
 /// Blocks of one kind in a step. The first block of a kind becomes the first item of that kind, and so on.
@@ -101,6 +103,9 @@ impl Translator {
             }
             ItemBody::ToolResult(result) => {
                 self.open.remove(&result.call);
+                if tool_call::goes_on(result) {
+                    self.background.insert(result.call);
+                }
                 Some(SessionUpdate::ToolCallUpdate(tool_call::finish(result, projection)))
             }
             ItemBody::Meta(_) | ItemBody::Notice(_) => None,
@@ -135,6 +140,20 @@ impl Translator {
     /// A call began to run.
     pub fn started(&self, call: CallId) -> Option<SessionUpdate> {
         self.open.contains_key(&call).then(|| SessionUpdate::ToolCallUpdate(tool_call::begin(&call.to_string())))
+    }
+
+    /// A command in the background has ended.
+    pub fn task_ended(&mut self, call: CallId, exit: Option<Exit>) -> Option<SessionUpdate> {
+        let known = self.background.remove(&call);
+        known.then(|| SessionUpdate::ToolCallUpdate(tool_call::task_ended(&call.to_string(), exit)))
+    }
+
+    /// What was replayed is past: whether a command in the background still runs is told by its end only.
+    fn background_replayed(&mut self) -> Vec<SessionUpdate> {
+        let ended = |call: &CallId| {
+            SessionUpdate::ToolCallUpdate(tool_call::task_ended(&call.to_string(), Some(Exit::Code(0))))
+        };
+        self.background.iter().map(ended).collect()
     }
 
     /// Nothing runs any more: calls that still have no end get one.
@@ -250,6 +269,7 @@ pub fn replay(translator: &mut Translator, items: &[Item], projections: &HashMap
         told.extend(translator.item(item, projection, false));
         told.extend(crate::rpc::to_wire::plan(Some(item)).map(plan));
     }
+    told.extend(translator.background_replayed());
     told
 }
 

@@ -247,3 +247,31 @@ proptest! {
         prop_assert_eq!(seen, shown);
     }
 }
+
+#[test]
+fn a_command_in_the_background_is_in_progress_until_it_has_ended() {
+    use plimsoll_core::tool::outcome::{CommandRun, Exit, Output, TaskState};
+    let run = CommandRun {
+        command: "serve".into(),
+        cwd: ".".into(),
+        exit: Exit::Running,
+        duration_ms: 300,
+        output: Output::default(),
+        stderr: Output::default(),
+        log: None,
+        left_running: vec![],
+        limits: None,
+    };
+    let goes_on = Body::Task(TaskState { id: CallId(1), run, from: 0, gap: None });
+    let items = [item(1, 1, call(1)), item(2, 1, result(1, goes_on))];
+    for (exit, status) in [(Some(Exit::Code(0)), "completed"), (Some(Exit::Code(1)), "failed"), (None, "failed")] {
+        let mut translator = Translator::new(None);
+        let told: Vec<Value> = items.iter().map(|item| shown(translator.item(item, None, false))).collect();
+        assert_eq!(told[1]["status"], "in_progress");
+        assert_eq!(translator.settle(), [], "the end of the turn is not its end");
+        assert_eq!(shown(translator.task_ended(CallId(1), exit))["status"], status);
+        assert_eq!(shown(translator.task_ended(CallId(1), exit)), Value::Null);
+    }
+    let replayed = replay(&mut Translator::new(None), &items, &HashMap::new());
+    assert_eq!(shown(replayed.into_iter().last())["status"], "completed", "what is past does not spin for ever");
+}

@@ -359,6 +359,7 @@ fn problem(ended: &Ended) -> Option<String> {
         StopReason::EndTurn => return None,
         StopReason::MaxTokens => "the answer reached the model's output limit",
         StopReason::MaxSteps => "the turn reached its limit of steps",
+        StopReason::Limit => "the turn reached a limit",
         StopReason::Refusal => "the model refused",
         StopReason::Cancelled => "interrupted",
         StopReason::ModelError => "the model failed",

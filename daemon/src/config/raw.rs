@@ -40,6 +40,8 @@ pub struct RawConfig {
     pub permissions: RawPermissions,
     /// `limits.max_steps_per_turn`.
     pub max_steps_per_turn: Option<Located<u32>>,
+    /// `limits.session_cost`, in US dollars.
+    pub session_cost: Option<Located<f32>>,
     /// `daemon.idle_stop_minutes`; 0: never.
     pub idle_stop_minutes: Option<Located<u32>>,
     /// `[providers.X]`.
@@ -48,6 +50,8 @@ pub struct RawConfig {
     pub warnings: Vec<String>,
 }
 
+/// The most that `limits.session_cost` may be, in US dollars: more is a slip of the finger.
+const SESSION_COST_LIMIT: f32 = 1_000_000.0;
 /// Most steps of a turn that a file may ask for; more than this is a loop that nobody watches.
 pub const MAX_STEPS_LIMIT: u64 = 10_000;
 /// A year: longer is the same as never, which is written 0.
@@ -84,6 +88,7 @@ impl RawConfig {
         }
         if let Some(mut limits) = top.table("limits")? {
             raw.max_steps_per_turn = limits.number("max_steps_per_turn", 1, MAX_STEPS_LIMIT)?.map(narrow);
+            raw.session_cost = limits.fraction("session_cost", SESSION_COST_LIMIT)?;
             limits.finish();
         }
         if let Some(mut daemon) = top.table("daemon")? {

@@ -55,6 +55,8 @@ pub struct Config {
     pub language: Option<String>,
     /// Most steps of one turn.
     pub max_steps_per_turn: u32,
+    /// US dollars that a session may cost before the user is asked; none: no limit.
+    pub session_cost: Option<f32>,
     /// Minutes without client and work after which the daemon ends; 0: never.
     pub idle_stop_minutes: u32,
     /// What the user may want to do, each with the line to write.
@@ -118,6 +120,7 @@ impl Config {
             permissions,
             language: user.language.map(|language| language.value),
             max_steps_per_turn: user.max_steps_per_turn.map_or(DEFAULT_MAX_STEPS, |steps| steps.value),
+            session_cost: user.session_cost.and_then(|cost| limit(cost.value)),
             idle_stop_minutes: user.idle_stop_minutes.map_or(DEFAULT_IDLE_STOP_MINUTES, |minutes| minutes.value),
             hints: Vec::new(),
             warnings,
@@ -151,6 +154,13 @@ impl Config {
                 self.max_steps_per_turn = steps.value;
             } else {
                 ignored(&steps.place, "a project cannot raise the limit");
+            }
+        }
+        if let Some(cost) = &project.session_cost {
+            match (limit(cost.value), self.session_cost) {
+                (Some(cost), known) if known.is_none_or(|known| cost <= known) => self.session_cost = Some(cost),
+                (None, None) => {}
+                _ => ignored(&cost.place, "a project cannot raise the limit"),
             }
         }
         self.permissions.add_project(project.permissions, &mut self.warnings);
@@ -211,6 +221,9 @@ impl Config {
         }
         if let Some(steps) = managed.max_steps_per_turn {
             self.max_steps_per_turn = steps.value;
+        }
+        if let Some(cost) = managed.session_cost {
+            self.session_cost = limit(cost.value);
         }
         if let Some(minutes) = managed.idle_stop_minutes {
             self.idle_stop_minutes = minutes.value;
@@ -435,6 +448,11 @@ fn offline() -> (ModelProfile, Endpoint) {
         headers: Vec::new(),
     };
     (profile, endpoint)
+}
+
+/// A limit of cost; 0 stands for none.
+fn limit(cost: f32) -> Option<f32> {
+    (cost > 0.0).then_some(cost)
 }
 
 #[cfg(test)]

@@ -124,6 +124,7 @@ fn body(body: &ItemBody, projection: Option<&str>) -> transcript::ItemBody {
                 MetaCause::UnknownOperations => "unknownOperations",
                 MetaCause::InstructionsChanged => "instructionsChanged",
                 MetaCause::EnvironmentChanged => "environmentChanged",
+                MetaCause::TaskEnded => "taskEnded",
             };
             transcript::ItemBody::Meta { cause: cause.to_owned(), text: meta.text.clone() }
         }
@@ -202,14 +203,7 @@ pub fn result_data(body: &Body) -> Value {
             "kind": "command",
             "command": run.command,
             "cwd": run.cwd,
-            "exit": match run.exit {
-                Exit::Code(code) => json!({ "type": "code", "code": code }),
-                Exit::Signal(signal) => json!({ "type": "signal", "signal": signal }),
-                Exit::TimedOut => json!({ "type": "timedOut" }),
-                Exit::Cancelled => json!({ "type": "cancelled" }),
-                Exit::NotStarted => json!({ "type": "notStarted" }),
-                Exit::Running => json!({ "type": "running" }),
-            },
+            "exit": exit(run.exit),
             "durationMs": run.duration_ms,
             "output": {
                 "head": run.output.head,
@@ -230,8 +224,21 @@ pub fn result_data(body: &Body) -> Value {
             "kind": "task",
             "id": task.id.to_string(),
             "from": task.from,
+            "gap": task.gap.map(|(start, end)| json!({ "start": start, "end": end })),
             "run": result_data(&Body::Command(task.run.clone())),
         }),
+    }
+}
+
+/// How a command ended.
+fn exit(exit: Exit) -> Value {
+    match exit {
+        Exit::Code(code) => json!({ "type": "code", "code": code }),
+        Exit::Signal(signal) => json!({ "type": "signal", "signal": signal }),
+        Exit::TimedOut => json!({ "type": "timedOut" }),
+        Exit::Cancelled => json!({ "type": "cancelled" }),
+        Exit::NotStarted => json!({ "type": "notStarted" }),
+        Exit::Running => json!({ "type": "running" }),
     }
 }
 
@@ -264,6 +271,7 @@ fn stop_reason(end: TurnEnd) -> event::StopReason {
         TurnEnd::EndTurn => event::StopReason::EndTurn,
         TurnEnd::MaxTokens => event::StopReason::MaxTokens,
         TurnEnd::MaxSteps => event::StopReason::MaxSteps,
+        TurnEnd::Limit => event::StopReason::Limit,
         TurnEnd::Refusal => event::StopReason::Refusal,
         TurnEnd::Cancelled => event::StopReason::Cancelled,
         TurnEnd::ModelError => event::StopReason::ModelError,
@@ -323,6 +331,9 @@ fn durable(resolved: &ResolvedEvent, info: Option<&SessionInfo>) -> Result<event
         }
         EventBody::ToolStarted { call, title } => {
             event::Event::ToolStarted { call: call.to_string(), title: title.clone() }
+        }
+        EventBody::TaskEnded { call, exit: how, duration_ms } => {
+            event::Event::TaskEnded { call: call.to_string(), exit: how.map(exit), duration_ms: *duration_ms }
         }
         EventBody::PlanChanged { call } => {
             let list = plan(resolved.item.as_ref()).ok_or_else(|| Missing(format!("the todo list of {call}")))?;

@@ -4,6 +4,7 @@ use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, WhenBusy};
 use super::driver::Driver;
 use super::setup::TurnSetup;
 use plimsoll_core::permission::policy::Mode;
+use plimsoll_core::tool::outcome::TaskEnd;
 use plimsoll_core::turn::input::InputBody;
 use tokio::sync::{mpsc, oneshot};
 
@@ -43,8 +44,10 @@ pub enum Msg {
     Answer {
         /// The answer.
         answer: Answer,
-        /// Whether it was the first.
-        reply: oneshot::Sender<Result<bool, ApiError>>,
+        /// What a turn works with that is suspended, or why it cannot; none where none was known to be.
+        setup: Option<Box<Result<TurnSetup, ApiError>>>,
+        /// Whether it was the first; none when the turn is suspended, and this is to be asked again with a setup.
+        reply: oneshot::Sender<Result<Option<bool>, ApiError>>,
     },
     /// The permission mode changes.
     SetMode {
@@ -69,6 +72,8 @@ pub enum Msg {
         /// What it found.
         inputs: Vec<InputBody>,
     },
+    /// A command in the background has ended.
+    TaskEnded(TaskEnd),
     /// Ends the actor once no turn runs; a running one is interrupted, those that wait never begin.
     Close {
         /// Answered when all is stored.
@@ -94,7 +99,7 @@ pub(super) async fn run(mut driver: Driver, mut mailbox: mpsc::Receiver<Msg>) {
             happened = driver.awaited() => driver.happened(happened).await,
         }
         driver.rest().await;
-        if !closing.is_empty() && driver.is_idle() {
+        if !closing.is_empty() && driver.is_over().await {
             break;
         }
     }
@@ -108,7 +113,7 @@ async fn take(driver: &mut Driver, message: Msg, closing: &mut Vec<oneshot::Send
     match message {
         Msg::Close { reply } => {
             closing.push(reply);
-            driver.input(InputBody::Close).await;
+            driver.close().await;
         }
         Msg::Prompt { reply, .. } if !closing.is_empty() => {
             let _ = reply.send(Err(closing_error()));
@@ -119,9 +124,10 @@ async fn take(driver: &mut Driver, message: Msg, closing: &mut Vec<oneshot::Send
         Msg::Prompt { setup, text, key, busy, reply } => driver.prompt(*setup, text, key, busy, reply).await,
         Msg::Steer { setup, text, reply } => driver.steer(*setup, text, reply).await,
         Msg::Cancel { reply } => driver.cancel(reply).await,
-        Msg::Answer { answer, reply } => {
-            let _ = reply.send(driver.answer(answer).await);
+        Msg::Answer { answer, setup, reply } => {
+            let _ = reply.send(driver.answer(answer, setup).await);
         }
+        Msg::TaskEnded(end) => driver.input(InputBody::TaskEnded(end)).await,
         Msg::SetMode { mode, reply } => {
             let _ = reply.send(driver.set_mode(mode).await);
         }

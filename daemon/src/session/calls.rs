@@ -10,6 +10,7 @@ use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::transcript::batch::Batch;
 use plimsoll_core::turn::input::{InputBody, Prompt};
 use plimsoll_core::turn::machine::{MAX_QUEUED, Machine};
+use plimsoll_core::turn::recover::Cut;
 use tokio::sync::oneshot;
 
 impl Driver {
@@ -100,6 +101,9 @@ impl Driver {
     /// Interrupts the running turn; answered when it is over, at once when none runs.
     pub(super) async fn cancel(&mut self, reply: oneshot::Sender<()>) {
         let Some(turn) = self.machine.as_ref().and_then(Machine::running_turn) else {
+            if self.machine.is_none() {
+                self.cancel_suspended().await;
+            }
             let _ = reply.send(());
             return;
         };
@@ -107,23 +111,41 @@ impl Driver {
         self.input(InputBody::Cancel).await;
     }
 
-    /// Whether this answer was the first.
-    pub(super) async fn answer(&mut self, answer: Answer) -> Result<bool, ApiError> {
+    /// Ends a turn that waits for answers in the store. What it would go on with is not needed for that.
+    async fn cancel_suspended(&mut self) {
+        if self.settle().await.is_err() {
+            return;
+        }
+        if let Err(error) = load::recover_session(&self.store, &self.id, now(), &self.hub, &Cut::User).await {
+            tracing::error!(session = %self.id, %error, "a suspended turn could not be ended");
+        }
+    }
+
+    /// Whether this answer was the first. None when the turn is suspended and `setup` is needed to go on with it.
+    pub(super) async fn answer(
+        &mut self,
+        answer: Answer,
+        setup: Option<Box<Result<TurnSetup, ApiError>>>,
+    ) -> Result<Option<bool>, ApiError> {
         let Answer { ask, choice, advice } = answer;
+        if let Some(setup) = setup {
+            self.machine(&(*setup)?).await?;
+        }
         self.taken = None;
         self.input(InputBody::Answer { ask, choice, advice }).await;
         if self.taken.take() == Some(true) {
-            return Ok(true);
+            return Ok(Some(true));
         }
         self.stored()?;
         self.answered_late(ask).await
     }
 
     /// What is said of an answer to a question that does not wait.
-    async fn answered_late(&self, id: AskId) -> Result<bool, ApiError> {
+    async fn answered_late(&self, id: AskId) -> Result<Option<bool>, ApiError> {
         let ask = self.store.ask(&self.id, id).await.map_err(|error| load::store_error(&error))?;
         match ask.map(|ask| ask.resolution) {
-            Some(Some(AskResolution::Answered { .. })) => Ok(false),
+            Some(Some(AskResolution::Answered { .. })) => Ok(Some(false)),
+            Some(None) if self.machine.is_none() => Ok(None),
             Some(Some(AskResolution::Void) | None) => Err(ApiError::new(
                 ApiErrorKind::Conflict,
                 format!("question {id} is void: its turn ended before an answer came"),

@@ -59,7 +59,7 @@ impl Accepting {
 /// What works for one session. See the module's head.
 pub(super) struct Driver {
     pub(super) id: SessionId,
-    project: Arc<Project>,
+    pub(super) project: Arc<Project>,
     pub(super) store: ProjectStore,
     pub(super) hub: Hub,
     mailbox: mpsc::WeakSender<Msg>,
@@ -122,6 +122,7 @@ impl Driver {
     pub(super) fn new(parts: Parts) -> Self {
         let Parts { id, project, store, hub, mailbox, activity, mode, cut } = parts;
         let decided = project.lasting.follow();
+        activity.set_cut(cut.is_some());
         Self {
             id,
             project,
@@ -198,20 +199,24 @@ impl Driver {
             .hint("try again in a moment"));
         }
         self.settle().await.map_err(|error| load::store_error(&error))?;
-        let other = self
-            .machine
-            .as_ref()
-            .is_some_and(|machine| machine.is_idle() && !machine.works_with(&turn.profile, turn.max_steps));
+        let settings = Settings {
+            model: turn.profile.clone(),
+            mode: self.mode,
+            policy: self.project.policy(turn),
+            max_steps: turn.max_steps,
+            session_cost: turn.session_cost,
+            session_dir: turn.session_dir.clone(),
+        };
+        let other = self.machine.as_ref().is_some_and(|machine| machine.is_idle() && !machine.works_with(&settings));
         if self.machine.is_none() || other {
-            let settings = Settings {
-                model: turn.profile.clone(),
-                mode: self.mode,
-                policy: self.project.policy(turn),
-                max_steps: turn.max_steps,
-                session_dir: turn.session_dir.clone(),
-            };
             self.generation += 1;
-            self.machine = Some(load::machine(&self.store, &self.id, settings).await?);
+            self.machine = Some(load::machine(&self.store, &self.id, settings, &self.hub).await?);
+            if !self.is_idle() {
+                // In the middle of a turn that was suspended.
+                self.running = Some(turn.clone());
+                self.count();
+            }
+            self.tell_ended().await;
         }
         self.machine.as_mut().ok_or_else(|| ApiError::new(ApiErrorKind::Internal, "the session could not be loaded"))
     }
@@ -223,6 +228,7 @@ impl Driver {
             self.set_policy();
         }
         let Some(machine) = &mut self.machine else { return };
+        machine.set_attended(self.hub.followers() > 0);
         let effects = machine.step(Input { at: now(), body });
         let mut effects = VecDeque::from(effects);
         while let Some(effect) = effects.pop_front() {
@@ -235,6 +241,12 @@ impl Driver {
                 }
             } else if let Effect::Grant { call, rules } = effect {
                 self.grant(call, &rules).await;
+            } else if matches!(effect, Effect::Suspend) {
+                // What it waits for is in the store, and whoever answers brings what it works with.
+                self.machine = None;
+                self.running = None;
+                self.generation += 1;
+                return;
             } else {
                 self.perform(effect);
             }
@@ -284,15 +296,17 @@ impl Driver {
         }
         self.turns.clear();
         self.cut = Some(Cut::Store(error.to_string()));
+        self.activity.set_cut(true);
     }
 
     /// Writes down how what was cut has ended. On an error the next attempt is due a little later.
-    async fn settle(&mut self) -> Result<(), StoreError> {
+    pub(super) async fn settle(&mut self) -> Result<(), StoreError> {
         self.settle_at = None;
         let Some(cut) = &self.cut else { return Ok(()) };
         match load::recover_session(&self.store, &self.id, now(), &self.hub, cut).await {
             Ok(()) => {
                 self.cut = None;
+                self.activity.set_cut(false);
                 Ok(())
             }
             Err(error) => {
@@ -306,7 +320,7 @@ impl Driver {
     fn perform(&mut self, effect: Effect) {
         match effect {
             // Both are waited for.
-            Effect::Commit(_) | Effect::Grant { .. } => {}
+            Effect::Commit(_) | Effect::Grant { .. } | Effect::Suspend => {}
             Effect::Collect(turn) => self.collect(turn),
             Effect::Emit(delta) => self.emit(&delta),
             Effect::CallModel(call) => {
@@ -391,11 +405,7 @@ impl Driver {
     fn collect(&mut self, turn: TurnNo) {
         self.running = self.turns.remove(&turn);
         self.set_policy();
-        if self.counted.is_none() {
-            self.project.shared.running_turns.fetch_add(1, Ordering::Relaxed);
-            self.counted = Some(Counted(Arc::clone(&self.project.shared.running_turns)));
-            self.activity.begin();
-        }
+        self.count();
         let editor = self.project.shared.editors.of(&self.project.key);
         let environment = Environment {
             git: vec![GitBlock::Unavailable(FAULT.to_owned())],
@@ -404,6 +414,15 @@ impl Driver {
         };
         let owed = InputBody::Environment { turn, environment: Box::new(environment) };
         self.spawn_for_turn(owed, |setup, mailbox| tasks::collect(turn, setup, editor, mailbox));
+    }
+
+    /// A turn runs.
+    fn count(&mut self) {
+        if self.counted.is_none() {
+            self.project.shared.running_turns.fetch_add(1, Ordering::Relaxed);
+            self.counted = Some(Counted(Arc::clone(&self.project.shared.running_turns)));
+            self.activity.begin();
+        }
     }
 
     fn emit(&mut self, delta: &Delta) {
@@ -426,7 +445,7 @@ impl Driver {
                 if self.settle().await.is_err() {
                     let why = self.cut.as_ref().map_or("the store cannot be written", |cut| match cut {
                         Cut::Store(why) => why,
-                        Cut::Crash | Cut::Fault => "the store cannot be written",
+                        Cut::Crash | Cut::Fault | Cut::User | Cut::Model => "the store cannot be written",
                     });
                     self.hub.close(&format!("the session could not be stored, so its turn was ended: {why}"));
                 }

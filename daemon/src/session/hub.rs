@@ -259,6 +259,7 @@ fn resolve(event: &Event, batch: &Batch) -> ResolvedEvent {
         EventBody::TurnStarted { .. }
         | EventBody::TurnQueued { .. }
         | EventBody::ToolStarted { .. }
+        | EventBody::TaskEnded { .. }
         | EventBody::StepStarted { .. }
         | EventBody::StepCompleted { .. }
         | EventBody::TurnCompleted { .. }

@@ -62,12 +62,19 @@ pub(super) fn gone() -> ApiError {
 /// What a session does, as it looks from outside.
 pub(super) struct Activity {
     busy: AtomicBool,
+    /// A turn was cut and how it ended is not written yet.
+    cut: AtomicBool,
     since: Mutex<Instant>,
 }
 
 impl Activity {
     fn new() -> Self {
-        Self { busy: AtomicBool::new(false), since: Mutex::new(Instant::now()) }
+        Self { busy: AtomicBool::new(false), cut: AtomicBool::new(false), since: Mutex::new(Instant::now()) }
+    }
+
+    /// Whether a turn was cut and how it ended is not written yet.
+    pub(super) fn set_cut(&self, cut: bool) {
+        self.cut.store(cut, Ordering::Relaxed);
     }
 
     /// A turn begins.
@@ -146,6 +153,11 @@ impl Sessions {
     /// Whether a turn of this session runs in this daemon.
     pub(super) fn is_busy(&self, id: &SessionId) -> bool {
         self.places().get(id).is_some_and(|place| place.activity.idle_since().is_none())
+    }
+
+    /// Whether a turn of this session was cut and how it ended is not written yet.
+    pub(super) fn is_cut(&self, id: &SessionId) -> bool {
+        self.places().get(id).is_some_and(|place| place.activity.cut.load(Ordering::Relaxed))
     }
 
     /// Notes that an actor began in a place whose lock the caller holds.

@@ -1,6 +1,7 @@
 //! From the store to a machine, settling first what a death of the daemon left open.
 
 use super::api::{ApiError, ApiErrorKind, SessionInfo};
+use super::driver::now;
 use super::hub::{Hub, Publication};
 use crate::process::recover;
 use crate::store::{IndexedSession, LoadedView, ProjectStore, StoreError};
@@ -16,14 +17,25 @@ use plimsoll_core::turn::load::Loaded;
 use plimsoll_core::turn::machine::{Counters, Machine, Settings};
 use plimsoll_core::turn::recover::{Cut, settle};
 
-/// A machine that goes on where the session stands. What cut it must have been settled before.
-pub(super) async fn machine(store: &ProjectStore, id: &SessionId, settings: Settings) -> Result<Machine, ApiError> {
+/// A machine that goes on where the session stands, in the middle of a turn that was suspended. What cut it must have been
+/// settled before.
+pub(super) async fn machine(
+    store: &ProjectStore,
+    id: &SessionId,
+    settings: Settings,
+    hub: &Hub,
+) -> Result<Machine, ApiError> {
     let mut loaded = load(store, id).await.map_err(|error| store_error(&error))?;
-    let other_wire = loaded
-        .view
-        .epoch
-        .as_ref()
-        .is_some_and(|epoch| epoch.api != settings.model.api || epoch.model != settings.model.name);
+    let is_other = |loaded: &Loaded| {
+        let epoch = loaded.view.epoch.as_ref();
+        epoch.is_some_and(|epoch| epoch.api != settings.model.api || epoch.model != settings.model.name)
+    };
+    let other_wire = is_other(&loaded);
+    if other_wire && loaded.is_suspended() {
+        // Another model cannot go on in the middle of a turn.
+        recover_session(store, id, now(), hub, &Cut::Model).await.map_err(|error| store_error(&error))?;
+        loaded = load(store, id).await.map_err(|error| store_error(&error))?;
+    }
     if let (true, Some(epoch)) = (other_wire, &loaded.view.epoch) {
         let seen = loaded.view.last_request.as_ref().map(|row| row.last_item).unwrap_or_default();
         let items = store.view_items(id, epoch.first_item).await.map_err(|error| store_error(&error))?;
@@ -93,6 +105,8 @@ fn loaded(view: LoadedView, grants: Vec<Rule>) -> Loaded {
         grants,
         todos: view.todos,
         open_calls: open_calls(&view.items),
+        usage: view.usage,
+        turn_usage: view.turn_usage,
         running_turn: view.running_turn,
         waiting_turns: view.waiting_turns,
         revision: view.revision,

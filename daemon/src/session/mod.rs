@@ -3,6 +3,7 @@
 
 mod actor;
 pub mod api;
+mod background;
 mod calls;
 mod driver;
 mod editors;

@@ -2,8 +2,8 @@
 
 use super::actor::{self, MAILBOX, Msg};
 use super::api::{
-    AcceptedTurn, Answer, ApiError, ApiErrorKind, Client, NewSession, ProjectInfo, SessionFilter, SessionInfo,
-    SessionPage, TranscriptPage, TranscriptRange, WhenBusy,
+    AcceptedTurn, ApiError, ApiErrorKind, Client, NewSession, ProjectInfo, SessionFilter, SessionInfo, SessionPage,
+    TranscriptPage, TranscriptRange, WhenBusy,
 };
 use super::driver::{self, Driver, now};
 use super::editors::Editors;
@@ -22,6 +22,8 @@ use crate::store::{ListFilter, ProjectStore, SessionRecord, Stores};
 use crate::tool::Tool;
 use crate::tool::registry::Registry;
 use crate::tool::run_terminal_cmd::RunTerminalCmd;
+use crate::tool::stop_task::StopTask;
+use crate::tool::task_output::TaskOutput;
 use crate::workspace::{Waits, Workspace};
 use plimsoll_core::id::{ProjectKey, Seq, SessionId};
 use plimsoll_core::permission::policy::Mode;
@@ -75,7 +77,7 @@ impl Service {
         let shared = Shared {
             folders,
             daemon_env,
-            registry: Registry::new([commands]),
+            registry: Registry::new(with_tasks(commands, &background)),
             background,
             http: Arc::new(Http::new()),
             editors: Editors::default(),
@@ -247,8 +249,14 @@ impl Service {
     /// What the store says of a turn that runs is true only while this daemon runs it. What was cut, and is not settled
     /// yet, is shown as what it will be.
     fn as_it_is(&self, mut info: SessionInfo) -> SessionInfo {
-        let running = matches!(info.state, SessionState::Running | SessionState::Waiting);
-        if running && !self.inner.sessions.is_busy(&info.id) {
+        let sessions = &self.inner.sessions;
+        let cut = match info.state {
+            SessionState::Running => true,
+            // A turn that waits for answers only waits also where nothing runs.
+            SessionState::Waiting => sessions.is_cut(&info.id),
+            SessionState::Idle | SessionState::Interrupted => false,
+        };
+        if cut && !sessions.is_busy(&info.id) {
             info.state = SessionState::Interrupted;
             info.open_asks.clear();
         }
@@ -337,6 +345,8 @@ impl Service {
             sessions.ended();
             if let Err(error) = ended.task.await {
                 tracing::error!(session = %id, %error, "a session ended with a panic; it is taken up again");
+                // Who would have told their end is gone.
+                self.inner.shared.background.end_session(&canonical(&store.session_folder(id))).await;
                 cut = Cut::Fault;
             }
         }
@@ -418,12 +428,6 @@ impl Service {
         handle.ask(|reply| Msg::Cancel { reply }).await
     }
 
-    /// Answers a question; `false` when another answer came first, an error when the question is void.
-    pub async fn answer(&self, id: &SessionId, answer: Answer) -> Result<bool, ApiError> {
-        let handle = self.live(id).await?;
-        handle.ask(|reply| Msg::Answer { answer, reply }).await?
-    }
-
     /// What this client's editor shows in this project; replaces what it said before.
     pub async fn set_editor_state(
         &self,
@@ -465,6 +469,12 @@ impl Service {
         }
         self.inner.stores.close().await;
     }
+}
+
+/// The tool that runs commands, and those that look after what goes on in the background.
+fn with_tasks(commands: Arc<dyn Tool>, background: &Arc<Background>) -> [Arc<dyn Tool>; 3] {
+    let (output, stop) = (TaskOutput::new(Arc::clone(background)), StopTask::new(Arc::clone(background)));
+    [commands, Arc::new(output), Arc::new(stop)]
 }
 
 fn new_session_id() -> Result<SessionId, ApiError> {

@@ -111,6 +111,7 @@ pub(super) struct Run {
 pub(super) async fn run_tool(run: Run, mailbox: Mailbox) {
     let Run { tool, call, prepared, leave, env, workspace, hub, cancel } = run;
     let id = call.id;
+    let mut goes_on = None;
     let changes_files = spec::find(&call.tool).is_some_and(|spec| spec.class != Class::Read);
     let outcome = match tool {
         Some(tool) => {
@@ -123,6 +124,7 @@ pub(super) async fn run_tool(run: Run, mailbox: Mailbox) {
             while let Some(event) = incoming.recv().await {
                 match event {
                     ToolEvent::Process(process) => send(&mailbox, InputBody::ToolProcess { call: id, process }).await,
+                    ToolEvent::Background(task) => goes_on = Some(task),
                     ToolEvent::Output(text) => {
                         hub.append(&Delta::Output { call: id, text });
                         hub.wake();
@@ -143,6 +145,11 @@ pub(super) async fn run_tool(run: Run, mailbox: Mailbox) {
     let before = workspace.revision();
     let revision = if changes_files { workspace.observe(before).await.revision } else { before };
     send(&mailbox, InputBody::ToolFinished { call: id, outcome, revision }).await;
+    if let Some(task) = goes_on {
+        // The session knows by now that it goes on. Its end is for whichever machine the session has then.
+        let end = task.ended().await;
+        let _ = mailbox.sender.send(Msg::TaskEnded(end)).await;
+    }
 }
 
 pub(super) async fn load_result(store: ProjectStore, session: SessionId, call: CallId, of: CallId, mailbox: Mailbox) {

@@ -390,6 +390,7 @@ impl Reader<'_> {
             EventBody::TurnStarted { .. }
             | EventBody::TurnQueued { .. }
             | EventBody::ToolStarted { .. }
+            | EventBody::TaskEnded { .. }
             | EventBody::StepStarted { .. }
             | EventBody::StepCompleted { .. }
             | EventBody::TurnCompleted { .. }

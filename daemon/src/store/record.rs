@@ -3,6 +3,7 @@
 use plimsoll_core::event::{Ask, Event};
 use plimsoll_core::id::{AskId, CallId, EpochNo, ItemNo, ProjectKey, RequestNo, Seq, SessionId, TurnNo};
 use plimsoll_core::ledger::Operation;
+use plimsoll_core::model::usage::Usage;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::Todo;
 use plimsoll_core::transcript::batch::{SessionState, StoredProjection};
@@ -167,6 +168,10 @@ pub struct LoadedView {
     pub running_turn: Option<TurnNo>,
     /// Of a session that was cut: the turns that waited, in order.
     pub waiting_turns: Vec<TurnNo>,
+    /// Tokens of all requests of the session.
+    pub usage: Usage,
+    /// Tokens of the requests of `running_turn`.
+    pub turn_usage: Usage,
     /// Operations that are not settled, unknown ones included, by call.
     pub operations: Vec<Operation>,
     /// The todo list as last written.

@@ -5,6 +5,7 @@ use super::encode::{EpochBody, RequestBody as StoredBody};
 use super::read::{Reader, number};
 use super::record::{LoadedView, RequestBody, RequestEntry};
 use plimsoll_core::id::{EpochNo, ItemNo, RequestNo, StepNo, TurnNo};
+use plimsoll_core::model::usage::Usage;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::transcript::epoch::{Epoch, Hash, RequestEnd, RequestRow, Segment, Stated, request_hash};
@@ -47,6 +48,8 @@ impl Reader<'_> {
         let busy = matches!(session.state, SessionState::Running | SessionState::Waiting);
         let (running_turn, waiting_turns) = if busy { self.open_turns(sid)? } else { (None, Vec::new()) };
         Ok(LoadedView {
+            usage: self.usage(sid, None)?,
+            turn_usage: running_turn.map_or(Ok(Usage::default()), |turn| self.usage(sid, Some(turn)))?,
             running_turn,
             waiting_turns,
             epoch: epoch.map(|(epoch, _)| epoch),
@@ -140,6 +143,28 @@ impl Reader<'_> {
         let sql = format!("SELECT {REQUEST} FROM request WHERE sid = ?1 AND no = ?2");
         let found = self.rows(&sql, params![sid, no.0 as i64], |row| self.request_row(sid, row))?;
         Ok(found.into_iter().next())
+    }
+
+    /// Tokens that were reported for the session's requests, or for those of one turn.
+    fn usage(&self, sid: i64, turn: Option<TurnNo>) -> Result<Usage, StoreError> {
+        let of_turn = if turn.is_some() {
+            " AND no IN (SELECT no FROM request WHERE sid = ?1 AND turn = ?2)"
+        } else {
+            " AND ?2 = 0"
+        };
+        let sum = |name: &str| format!("coalesce(sum(json_extract(body, '$.usage.{name}')), 0)");
+        let sql = format!(
+            "SELECT {}, {}, {}, {} FROM request_end WHERE sid = ?1{of_turn}",
+            sum("input"),
+            sum("cache_read"),
+            sum("cache_write"),
+            sum("output")
+        );
+        let found = self.rows(&sql, params![sid, turn.unwrap_or_default().0 as i64], |row| {
+            let (input, cache_read) = (number(row, 0)?, number(row, 1)?);
+            Ok(Ok(Usage { input, cache_read, cache_write: number(row, 2)?, output: number(row, 3)? }))
+        })?;
+        Ok(found.into_iter().next().unwrap_or_default())
     }
 
     fn request_end(&self, sid: i64, no: RequestNo) -> Result<Option<RequestEnd>, StoreError> {

@@ -2,6 +2,7 @@
 //!
 //! Called by `session::driver` only. A tool never touches the store, a model or a client.
 
+use crate::process::background::Task;
 use futures_util::future::BoxFuture;
 use plimsoll_core::ledger::ProcessMark;
 use plimsoll_core::permission::leave::Leave;
@@ -25,7 +26,10 @@ pub mod read_file;
 pub mod registry;
 pub mod run_terminal_cmd;
 pub mod scope;
+pub mod stop_task;
 pub mod string_replace;
+mod task;
+pub mod task_output;
 mod walk;
 pub mod write;
 
@@ -90,6 +94,8 @@ pub enum ToolEvent {
     Process(ProcessMark),
     /// Output for the clients' eyes, already cleaned; may be dropped when nobody reads.
     Output(String),
+    /// The command goes on in the background after its result; its end is to be told.
+    Background(Arc<Task>),
 }
 
 /// A call's arguments as a tool's own type. They fit the schema already, so that an error is the daemon's own fault; it

@@ -95,9 +95,14 @@ impl Workspace {
     }
 
     pub async fn run_with(&self, args: serde_json::Value, cancel: CancellationToken) -> Ran {
+        self.call(&self.tool, args, cancel).await
+    }
+
+    /// A call of any tool.
+    pub async fn call(&self, tool: &dyn Tool, args: serde_json::Value, cancel: CancellationToken) -> Ran {
         let id = CallId(self.calls.fetch_add(1, Ordering::Relaxed));
-        let call = Call { id, tool: "run_terminal_cmd".into(), args };
-        let prepared = self.tool.prepare(&call, &self.env).await.unwrap();
+        let call = Call { id, tool: tool.name().into(), args };
+        let prepared = tool.prepare(&call, &self.env).await.unwrap();
         let (events, mut told) = mpsc::channel(64);
         let run = ToolRun { call: &call, prepared: &prepared, leave: self.leave, env: &self.env, events, cancel };
         let listen = async {
@@ -106,11 +111,12 @@ impl Workspace {
                 match event {
                     ToolEvent::Process(mark) => marks.push(mark),
                     ToolEvent::Output(text) => live.push_str(&text),
+                    ToolEvent::Background(_) => {}
                 }
             }
             (marks, live)
         };
-        let both = futures_util::future::join(self.tool.run(run), listen);
+        let both = futures_util::future::join(tool.run(run), listen);
         let (outcome, (marks, live)) = tokio::time::timeout(LIMIT, both).await.expect("the command hangs");
         Ran { outcome, marks, live }
     }

@@ -102,8 +102,24 @@ pub struct TaskState {
     pub id: crate::id::CallId,
     /// The command and what came out since it was last asked about; `exit` is `running` while it runs.
     pub run: CommandRun,
-    /// Bytes that were printed before those in `run.output`.
+    /// Bytes of the log before those in `run.output`.
     pub from: u64,
+    /// Bytes of the log `[start, end)` that are left out of `run.output`, between its head and its tail.
+    #[serde(default)]
+    pub gap: Option<(u64, u64)>,
+}
+
+/// The end of a command in the background.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskEnd {
+    /// The call that started it.
+    pub call: crate::id::CallId,
+    /// How it ended; none when that was not seen.
+    pub exit: Option<Exit>,
+    /// Wall time in milliseconds.
+    pub duration_ms: u64,
+    /// The model ended it itself, and is told by that call's result.
+    pub told: bool,
 }
 
 impl Body {

@@ -81,6 +81,8 @@ pub enum MetaCause {
     InstructionsChanged,
     /// Other facts that the head stated have changed.
     EnvironmentChanged,
+    /// Commands in the background have ended.
+    TaskEnded,
 }
 
 /// Text by the model.

@@ -161,6 +161,7 @@ fn meta_word(cause: MetaCause) -> &'static str {
         MetaCause::UnknownOperations => "unknown_operations",
         MetaCause::InstructionsChanged => "instructions_changed",
         MetaCause::EnvironmentChanged => "environment_changed",
+        MetaCause::TaskEnded => "task_ended",
     }
 }
 

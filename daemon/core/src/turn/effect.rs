@@ -57,6 +57,9 @@ pub enum Effect {
         /// Whether it waits behind a running turn.
         queued: bool,
     },
+    /// The turn waits for answers only, and for long: the machine is let go of. The session is loaded again when somebody
+    /// answers or says something.
+    Suspend,
     /// Keep these rules for the project: the user allowed them for good.
     Grant {
         /// The call that was asked about.

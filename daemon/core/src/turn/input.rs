@@ -7,7 +7,7 @@ use crate::model::error::ModelError;
 use crate::model::event::ModelEvent;
 use crate::time::Timestamp;
 use crate::tool::call::Prepared;
-use crate::tool::outcome::Outcome;
+use crate::tool::outcome::{Outcome, TaskEnd};
 use crate::workspace::Environment;
 
 /// One thing that happened.
@@ -87,6 +87,8 @@ pub enum InputBody {
         /// The project's revision now.
         revision: Revision,
     },
+    /// A command in the background has ended. Of a call that has none running: ignored.
+    TaskEnded(TaskEnd),
     /// What `Effect::LoadResult` found; an error is text for the model.
     ResultLoaded {
         /// The call that asked for it.

@@ -4,7 +4,8 @@ use super::state::Counters;
 use crate::context::view::StoredView;
 use crate::event::Ask;
 use crate::id::{CallId, Revision, StepNo, TurnNo};
-use crate::ledger::Operation;
+use crate::ledger::{OpState, Operation};
+use crate::model::usage::Usage;
 use crate::permission::rule::Rule;
 use crate::tool::outcome::Todo;
 use crate::transcript::batch::SessionState;
@@ -34,8 +35,25 @@ pub struct Loaded {
     pub running_turn: Option<TurnNo>,
     /// Turns that waited then, in order.
     pub waiting_turns: Vec<TurnNo>,
+    /// Tokens of all requests of the session.
+    pub usage: Usage,
+    /// Tokens of the requests of `running_turn`.
+    pub turn_usage: Usage,
     /// The project's revision.
     pub revision: Revision,
     /// Whether the session has a title.
     pub titled: bool,
+}
+
+impl Loaded {
+    /// Whether a turn waits for answers and for nothing else, so that it can be taken up where it stands.
+    pub fn is_suspended(&self) -> bool {
+        let runs = |operation: &Operation| operation.state == OpState::Running && !operation.background;
+        self.state == Some(SessionState::Waiting)
+            && self.running_turn.is_some()
+            && self.last_request_ended
+            && !self.asks.is_empty()
+            && self.asks.iter().all(|ask| Some(ask.turn) == self.running_turn)
+            && !self.operations.iter().any(runs)
+    }
 }

@@ -1,20 +1,23 @@
 //! The machine of one session: at most one turn runs, others wait.
 
 use super::effect::Effect;
-use super::input::{Input, InputBody, Prompt};
+use super::input::{Input, InputBody, Prompt, TimerId};
 use super::load::Loaded;
+use super::phase::suspend::taken_up;
 pub use super::state::{Counters, Settings};
 use super::state::{Given, Phase, Turn};
 use crate::context::view::View;
 use crate::event::{Event, EventBody};
 use crate::id::{CallId, ItemNo, Revision, StepNo, TurnNo};
+use crate::ledger::{OpState, Operation};
+use crate::model::usage::Usage;
 use crate::permission::policy::{Mode, Policy};
 use crate::permission::rule::{Rule, Scope};
 use crate::time::Timestamp;
-use crate::tool::outcome::Todo;
+use crate::tool::outcome::{TaskEnd, Todo};
 use crate::transcript::batch::{Batch, SessionState};
 use crate::transcript::item::{Item, ItemBody, Notice, NoticeCause};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Prompts that may wait behind a running turn; more are refused by the session's service.
 pub const MAX_QUEUED: usize = 32;
@@ -33,6 +36,22 @@ pub struct Machine {
     pub(super) unsettled: Vec<CallId>,
     pub(super) revision: Revision,
     pub(super) titled: bool,
+    /// Commands in the background, by the call that started them.
+    pub(super) tasks: BTreeMap<CallId, Operation>,
+    /// Those of them that have ended and are not told yet.
+    pub(super) ended: Vec<TaskEnd>,
+    /// Those of whose end a result has told the model.
+    pub(super) seen_ended: BTreeSet<CallId>,
+    /// Tokens of all requests of the session.
+    pub(super) usage: Usage,
+    /// What the session may cost before the user is asked.
+    pub(super) cost_allowed: Option<f64>,
+    /// Whether somebody follows the session, so that a question is seen.
+    pub(super) attended: bool,
+    /// The timer that ends the waiting for an answer.
+    pub(super) patience: Option<TimerId>,
+    /// The turn was left to the store: this machine must not be used any more.
+    pub(super) suspended: bool,
     /// What the next commit will hold.
     pub(super) held: Batch,
     pub(super) effects: Vec<Effect>,
@@ -43,20 +62,31 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Takes a session up as it was stored. A turn that was cut must have been settled before, see
-    /// [`recover`](super::recover).
+    /// Takes a session up as it was stored, in the middle of a turn that was suspended. A turn that was cut must have been
+    /// settled before, see [`recover`](super::recover).
     pub fn load(loaded: Loaded, settings: Settings) -> Self {
-        let unsettled = loaded.operations.iter().map(|operation| operation.call).collect();
+        let of = |state: OpState| loaded.operations.iter().filter(move |operation| operation.state == state);
+        let unsettled = of(OpState::Unknown).map(|operation| operation.call).collect();
+        let running = of(OpState::Running).filter(|operation| operation.in_background());
+        let tasks = running.map(|operation| (operation.call, operation.clone())).collect();
         Self {
             counters: loaded.counters,
             todos: loaded.todos.clone(),
             grants: loaded.grants.clone(),
             unsettled,
+            tasks,
+            ended: Vec::new(),
+            seen_ended: BTreeSet::new(),
             revision: loaded.revision,
             titled: loaded.titled,
+            usage: loaded.usage,
+            cost_allowed: settings.session_cost,
+            attended: false,
+            patience: None,
+            suspended: false,
+            turn: taken_up(&loaded, settings.max_steps),
             view: View::load(loaded.view),
             settings,
-            turn: None,
             queue: VecDeque::new(),
             held: Batch::default(),
             effects: Vec::new(),
@@ -81,9 +111,15 @@ impl Machine {
         self.queue.len()
     }
 
-    /// Whether this is the model that it works with, under this limit of steps.
-    pub fn works_with(&self, model: &crate::model::catalog::ModelProfile, max_steps: u64) -> bool {
-        self.settings.model == *model && self.settings.max_steps == max_steps
+    /// Whether this is the model that it works with, under these limits.
+    pub fn works_with(&self, settings: &Settings) -> bool {
+        let own = &self.settings;
+        own.model == settings.model && own.max_steps == settings.max_steps && own.session_cost == settings.session_cost
+    }
+
+    /// Whether somebody follows the session, from the next input on.
+    pub fn set_attended(&mut self, attended: bool) {
+        self.attended = attended;
     }
 
     /// The number that the next prompt gets as a turn.
@@ -123,7 +159,7 @@ impl Machine {
     /// What to do about one thing that happened, in order.
     pub fn step(&mut self, input: Input) -> Vec<Effect> {
         self.now = input.at;
-        if !self.broken {
+        if !self.broken && !self.suspended {
             self.take(input.body);
         }
         std::mem::take(&mut self.effects)
@@ -146,6 +182,7 @@ impl Machine {
                 self.see_revision(revision);
                 self.tool_finished(call, outcome);
             }
+            InputBody::TaskEnded(end) => self.task_ended(end),
             InputBody::ResultLoaded { call, result } => self.result_loaded(call, result),
             InputBody::Timer(id) => self.timer(id),
             InputBody::SessionChanged => self.session_changed(),
@@ -172,7 +209,7 @@ impl Machine {
                 let running = slots.iter().filter(|slot| matches!(slot.state, super::state::SlotState::Running));
                 self.effects.extend(running.map(|slot| Effect::StopTool(slot.id)));
             }
-            Some(Phase::Collecting | Phase::Backoff { .. }) | None => {}
+            Some(Phase::Collecting | Phase::Backoff { .. } | Phase::Asking(_)) | None => {}
         }
     }
 

@@ -3,7 +3,7 @@
 use super::load::Loaded;
 use crate::event::{AskResolution, Event, EventBody, TurnEnd};
 use crate::id::{CallId, EvidenceId, StepNo, TurnNo};
-use crate::ledger::OpState;
+use crate::ledger::{OpState, Operation};
 use crate::model::usage::Usage;
 use crate::prompt;
 use crate::time::Timestamp;
@@ -26,6 +26,10 @@ pub enum Cut {
     Store(String),
     /// A fault of Plimsoll's own ended the session's work.
     Fault,
+    /// The user interrupted a turn that was suspended.
+    User,
+    /// The session has another model than when its turn was suspended.
+    Model,
 }
 
 impl Cut {
@@ -35,6 +39,8 @@ impl Cut {
             Self::Crash => "the daemon ended",
             Self::Store(_) => "the session could not be stored any more",
             Self::Fault => "a fault inside Plimsoll ended the turn",
+            Self::User => "the user interrupted the turn",
+            Self::Model => "the session got another model",
         }
     }
 
@@ -43,6 +49,7 @@ impl Cut {
             Self::Crash => TurnEnd::Crashed,
             Self::Store(_) => TurnEnd::StoreError,
             Self::Fault => TurnEnd::Internal,
+            Self::User | Self::Model => TurnEnd::Cancelled,
         }
     }
 
@@ -50,6 +57,16 @@ impl Cut {
         match self {
             Self::Crash | Self::Fault => NoticeCause::Crash,
             Self::Store(_) => NoticeCause::StoreError,
+            Self::User => NoticeCause::Interrupted,
+            Self::Model => NoticeCause::ModelChanged,
+        }
+    }
+
+    /// Whether commands in the background have ended with it.
+    fn ends_background(&self) -> bool {
+        match self {
+            Self::Crash | Self::Fault => true,
+            Self::Store(_) | Self::User | Self::Model => false,
         }
     }
 
@@ -58,24 +75,35 @@ impl Cut {
             Self::Crash => "Plimsoll's daemon ended in the middle of this turn.".to_owned(),
             Self::Store(why) => format!("The session could not be stored, so its turn was ended: {why}"),
             Self::Fault => "A fault inside Plimsoll ended this turn; the daemon's log has more.".to_owned(),
+            Self::User => "Interrupted by the user.".to_owned(),
+            Self::Model => "The session got another model while this turn waited, so it was ended.".to_owned(),
         }
     }
 }
 
 /// What must be written before the session goes on; `None` when nothing is open. Doing it twice gives `None` the second
-/// time, once the first batch is committed.
+/// time, once the first batch is committed. A turn that waits for answers only outlives the daemon: it stays as it is.
 pub fn settle(loaded: &Loaded, now: Timestamp, cut: &Cut) -> Option<Batch> {
     let busy = matches!(loaded.state, Some(SessionState::Running | SessionState::Waiting));
-    if !busy && loaded.running_turn.is_none() && loaded.waiting_turns.is_empty() {
+    let suspended = *cut == Cut::Crash && loaded.is_suspended();
+    let open = (busy || loaded.running_turn.is_some()) && !suspended;
+    let ended = cut.ends_background() && loaded.operations.iter().any(Operation::in_background);
+    if !open && !ended && loaded.waiting_turns.is_empty() {
         return None;
     }
     let turn = loaded.running_turn.unwrap_or(loaded.counters.turn);
-    let mut recovery = Recovery { loaded, cut, now, turn, batch: Batch::default(), step: StepNo(0) };
+    let mut recovery = Recovery { loaded, cut, now, turn, batch: Batch::default(), step: StepNo(0), lost: Vec::new() };
     recovery.step = loaded.open_calls.iter().map(|(_, _, step)| *step).max().unwrap_or_default();
-    let unknown = recovery.end_operations();
-    recovery.void_asks();
-    recovery.answer_calls(&unknown);
-    if loaded.running_turn.is_some() {
+    if ended {
+        recovery.end_background();
+    }
+    let mut unknown = Vec::new();
+    if open {
+        unknown = recovery.end_operations();
+        recovery.void_asks();
+        recovery.answer_calls(&unknown);
+    }
+    if open && loaded.running_turn.is_some() {
         recovery.end_request();
         recovery.tell(&unknown);
         let unsettled: Vec<CallId> = loaded
@@ -83,15 +111,21 @@ pub fn settle(loaded: &Loaded, now: Timestamp, cut: &Cut) -> Option<Batch> {
             .iter()
             .filter(|operation| operation.state == OpState::Unknown)
             .map(|operation| operation.call)
+            .chain(recovery.lost.iter().copied())
             .chain(unknown.iter().copied())
             .collect();
-        recovery.completed(turn, unsettled, cut.message());
+        let message = (*cut != Cut::User).then(|| cut.message());
+        recovery.completed(turn, loaded.turn_usage, unsettled, message);
     }
     for waiting in &loaded.waiting_turns {
         let message = format!("This prompt waited when {}; send it again.", cut.what());
-        recovery.completed(*waiting, Vec::new(), message);
+        recovery.completed(*waiting, Usage::default(), Vec::new(), Some(message));
     }
-    recovery.batch.state = Some(SessionState::Interrupted);
+    recovery.batch.state = match cut {
+        _ if suspended || !(open || !loaded.waiting_turns.is_empty()) => None,
+        Cut::User => Some(SessionState::Idle),
+        Cut::Crash | Cut::Store(_) | Cut::Fault | Cut::Model => Some(SessionState::Interrupted),
+    };
     Some(recovery.batch)
 }
 
@@ -102,6 +136,8 @@ struct Recovery<'a> {
     turn: TurnNo,
     step: StepNo,
     batch: Batch,
+    /// Commands in the background whose end was not seen.
+    lost: Vec<CallId>,
 }
 
 impl Recovery<'_> {
@@ -110,9 +146,31 @@ impl Recovery<'_> {
         self.batch.events.push(Event { seq: crate::id::Seq(seq), at: self.now, body });
     }
 
-    fn completed(&mut self, turn: TurnNo, unsettled: Vec<CallId>, message: String) {
-        let (usage, reason) = (Usage::default(), self.cut.reason());
-        self.event(EventBody::TurnCompleted { turn, reason, usage, cost: None, unsettled, message: Some(message) });
+    fn completed(&mut self, turn: TurnNo, usage: Usage, unsettled: Vec<CallId>, message: Option<String>) {
+        let reason = self.cut.reason();
+        self.event(EventBody::TurnCompleted { turn, reason, usage, cost: None, unsettled, message });
+    }
+
+    /// Commands in the background ended with what kept them: how is not known, and the model is told once.
+    fn end_background(&mut self) {
+        let mut lines = Vec::new();
+        for operation in self.loaded.operations.iter().filter(|operation| operation.in_background()) {
+            let mut operation = operation.clone();
+            operation.state = OpState::Unknown;
+            operation.at = self.now;
+            lines.push(format!(
+                "{} {}: {}, and this command with it; how far it had come was not seen",
+                operation.call,
+                operation.command.as_deref().unwrap_or(&operation.target),
+                self.cut.what()
+            ));
+            self.lost.push(operation.call);
+            let ended = EventBody::TaskEnded { call: operation.call, exit: None, duration_ms: 0 };
+            self.batch.operations.push(operation);
+            self.event(ended);
+        }
+        let text = prompt::reminder_task_ended(&lines);
+        self.item(ItemBody::Meta(MetaMessage { cause: MetaCause::TaskEnded, text }));
     }
 
     fn item(&mut self, body: ItemBody) {
@@ -124,7 +182,7 @@ impl Recovery<'_> {
     /// Operations that may have begun become unknown, the others cancelled: they never began. Returns the unknown ones.
     fn end_operations(&mut self) -> Vec<CallId> {
         let mut unknown = Vec::new();
-        for operation in &self.loaded.operations {
+        for operation in self.loaded.operations.iter().filter(|operation| !operation.in_background()) {
             let state = match operation.state {
                 OpState::Running => {
                     unknown.push(operation.call);
@@ -165,7 +223,7 @@ impl Recovery<'_> {
                          Its processes were ended. Check before repeating it."
                     ),
                 )
-            } else if reads {
+            } else if reads && *self.cut != Cut::User {
                 (
                     Status::Unknown,
                     format!("Not observed: {what} before the result was there. Call it again if it is still needed."),
@@ -213,6 +271,12 @@ impl Recovery<'_> {
     }
 
     fn tell(&mut self, unknown: &[CallId]) {
+        if *self.cut == Cut::User {
+            self.item(ItemBody::Notice(Notice { cause: self.cut.cause(), text: self.cut.message() }));
+            let text = prompt::reminder_interrupted(DONE);
+            self.item(ItemBody::Meta(MetaMessage { cause: MetaCause::Interrupted, text }));
+            return;
+        }
         let text = format!(
             "{} What was done until then is kept; an answer that was still being written is lost.",
             self.cut.message().trim_end_matches('.').to_owned() + "."

@@ -30,6 +30,10 @@ pub(super) struct Turn {
     pub(super) continued: u32,
     /// The last call that failed, as tool and arguments, with how often in a row it failed the same way.
     pub(super) failing: Option<(String, u32)>,
+    /// The last call with its result, as a hash, with how often in a row that came.
+    pub(super) same: Option<(String, u32)>,
+    /// Model requests after which the user is asked whether to go on.
+    pub(super) steps_allowed: u64,
 }
 
 /// What the turn waits for.
@@ -46,6 +50,8 @@ pub(super) enum Phase {
     },
     /// For preparations, answers, tools.
     Calls(Vec<Slot>),
+    /// For an answer to the question whether the turn goes on.
+    Asking(Box<Ask>),
 }
 
 /// An answer that is being received.
@@ -103,6 +109,10 @@ pub(super) enum SlotState {
     Preparing,
     /// A client is being asked.
     Asking(Box<Ask>, Prepared, Leave),
+    /// A client was asked before the session was taken up again, and is still.
+    Suspended(Box<Ask>),
+    /// That was allowed; its facts are being collected anew.
+    Renewing(Box<Ask>),
     /// It was allowed and begins when its record is committed.
     Ready(Prepared, Leave),
     /// It runs.
@@ -111,6 +121,13 @@ pub(super) enum SlotState {
     Loading,
     /// Its result is in the transcript.
     Done,
+}
+
+impl SlotState {
+    /// Whether an answer is waited for.
+    pub(super) fn is_asking(&self) -> bool {
+        matches!(self, Self::Asking(..) | Self::Suspended(_))
+    }
 }
 
 /// An answer to a question, as it came.
@@ -151,6 +168,8 @@ pub struct Settings {
     pub policy: Policy,
     /// Model requests after which a turn ends.
     pub max_steps: u64,
+    /// US dollars that the session may cost before the user is asked.
+    pub session_cost: Option<f64>,
     /// Absolute path of the session's folder in text form.
     pub session_dir: String,
 }

@@ -80,6 +80,9 @@ impl Screen {
             Event::ToolStarted { title, .. } => {
                 shown.notes.push(self.dim(&format!("• {}", out::short(title, NOTE_WIDTH))));
             }
+            Event::TaskEnded { call, .. } => {
+                shown.notes.push(self.dim(&format!("• {} has ended in the background", out::short(call, NOTE_WIDTH))));
+            }
             Event::PlanChanged { todos, .. } => shown.notes.push(self.dim(&plan(todos))),
             Event::TurnStarted { .. }
             | Event::TurnQueued { .. }

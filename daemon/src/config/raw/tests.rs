@@ -66,6 +66,7 @@ idle_stop_minutes = 0
             ..RawPermissions::default()
         },
         max_steps_per_turn: Some(Located { value: 7, place: place(14, "limits.max_steps_per_turn") }),
+        session_cost: None,
         idle_stop_minutes: Some(Located { value: 0, place: place(16, "daemon.idle_stop_minutes") }),
         providers: BTreeMap::from([("local".to_owned(), provider)]),
         warnings: Vec::new(),

@@ -4,7 +4,7 @@ use super::super::error::api;
 use super::super::{from_wire, to_wire};
 use crate::session::api::Answer;
 use crate::session::service::Service;
-use jsonrpsee_core::{RpcResult, async_trait};
+use jsonrpsee_core::{RpcResult, async_trait, server::Extensions};
 use plimsoll_protocol::Done;
 use plimsoll_protocol::permission::{Choice, GrantsResult, PermissionApiServer, RespondResult};
 
@@ -17,6 +17,7 @@ impl PermissionApiServer for Methods {
     // Only the first answer counts: the key adds nothing.
     async fn respond(
         &self,
+        context: &Extensions,
         session: String,
         ask: String,
         choice: Choice,
@@ -26,7 +27,7 @@ impl PermissionApiServer for Methods {
         let session = from_wire::id("session", &session)?;
         let advice = advice.filter(|advice| !advice.trim().is_empty());
         let answer = Answer { ask: from_wire::id("ask", &ask)?, choice: from_wire::choice(choice), advice };
-        let accepted = self.service.answer(&session, answer).await.map_err(api)?;
+        let accepted = self.service.answer(&super::client(context)?, &session, answer).await.map_err(api)?;
         Ok(RespondResult { accepted })
     }
 

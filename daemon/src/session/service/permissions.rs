@@ -1,7 +1,7 @@
 //! What clients may ask about permissions beside answering questions: modes, what is allowed for good, trust.
 
 use super::super::actor::Msg;
-use super::super::api::{ApiError, ApiErrorKind, Client, Grant, ProjectInfo, SessionInfo};
+use super::super::api::{Answer, ApiError, ApiErrorKind, Client, Grant, ProjectInfo, SessionInfo};
 use super::super::load::store_error;
 use super::Service;
 use crate::config::{ConfigError, Overrides, parse_rule};
@@ -12,6 +12,19 @@ use plimsoll_core::permission::rule::{Rule, Scope, Verdict};
 const PROMPT_RULES: usize = 100;
 
 impl Service {
+    /// Answers a question; `false` when another answer came first, an error when the question is void. A turn that was
+    /// suspended goes on under the environment of this client.
+    pub async fn answer(&self, client: &Client, id: &SessionId, answer: Answer) -> Result<bool, ApiError> {
+        let handle = self.live(id).await?;
+        let first = answer.clone();
+        if let Some(taken) = handle.ask(|reply| Msg::Answer { answer: first, setup: None, reply }).await?? {
+            return Ok(taken);
+        }
+        let setup = Some(Box::new(handle.project.turn(id, client, &handle.model).await));
+        let taken = handle.ask(|reply| Msg::Answer { answer, setup, reply }).await??;
+        taken.ok_or_else(|| ApiError::new(ApiErrorKind::Internal, "the suspended turn could not be taken up"))
+    }
+
     /// Sets a session's permission mode; takes effect at the next decision.
     pub async fn set_mode(&self, id: &SessionId, mode: &str) -> Result<SessionInfo, ApiError> {
         let (key, _) = self.store_of(id).await?;

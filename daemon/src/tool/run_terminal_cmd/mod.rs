@@ -5,12 +5,12 @@
 
 mod limits;
 mod live;
-mod output;
+pub(super) mod output;
 
 use super::scope::{self, Resolved};
-use super::{Tool, ToolEnv, ToolEvent, ToolRun};
+use super::{Tool, ToolEnv, ToolEvent, ToolRun, task};
 use crate::process::Helper;
-use crate::process::background::Background;
+use crate::process::background::{Background, Described, MAX_RUNNING};
 use crate::process::environment::command_env;
 use crate::process::exec::{KILL_WAIT, TERM_GRACE};
 use crate::process::frame::End;
@@ -31,6 +31,9 @@ const DEFAULT_TIMEOUT_MS: u64 = 120_000;
 
 /// The longest time that can be asked for.
 const MAX_TIMEOUT_MS: u64 = 3_600_000;
+
+/// How long a command that shall go on in the background is followed, so that one that fails at once is told as failed.
+const FIRST_LOOK: Duration = Duration::from_millis(300);
 
 /// An unfinished line is shown live after so long without output.
 const QUIET: Duration = Duration::from_millis(100);
@@ -54,6 +57,25 @@ struct Args {
     command: String,
     working_directory: Option<String>,
     timeout_ms: Option<u64>,
+    #[serde(default)]
+    is_background: bool,
+}
+
+/// How long a command is followed.
+#[derive(Debug, Clone, Copy)]
+enum Follow {
+    /// To its end, which is asked for after this time.
+    Limited(Duration),
+    /// For this time; it goes on afterwards.
+    Begun(Duration),
+}
+
+/// What came of following a command.
+enum Followed {
+    /// It ended, and why that was asked for.
+    Ended(Box<Finished>, Option<Exit>),
+    /// It goes on.
+    GoesOn,
 }
 
 impl RunTerminalCmd {
@@ -127,6 +149,13 @@ impl RunTerminalCmd {
             let body = Body::Text("The command was not begun: the user interrupted before.".to_owned());
             return Ok(Outcome { status: Status::Cancelled, body });
         }
+        if args.is_background && self.background.running(&run.env.session_dir).len() >= MAX_RUNNING {
+            return Err(format!(
+                "The command was not run: {MAX_RUNNING} commands of this session are in the background, which is the \
+                 most. End one with stop_task first. {}",
+                task::running(&self.background, &run.env.session_dir)
+            ));
+        }
         let artifacts = run.env.session_dir.join("artifacts");
         make_folder(&artifacts)
             .map_err(|error| format!("The command was not run: {} cannot be made: {error}.", artifacts.display()))?;
@@ -139,29 +168,50 @@ impl RunTerminalCmd {
             log: log.clone(),
             limits: limits::limits(run.env, run.leave),
         };
-        let timeout = Duration::from_millis(args.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS));
+        let how = if args.is_background {
+            Follow::Begun(FIRST_LOOK)
+        } else {
+            Follow::Limited(Duration::from_millis(args.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS)))
+        };
         let begin = Instant::now();
         let mut running = run::spawn(&spec).map_err(|error| format!("The command was not run: {error}."))?;
-        match follow(&mut running, run, timeout).await {
-            Ok((finished, asked)) => {
+        let described = |asked| Described {
+            id: run.call.id,
+            command: args.command.clone(),
+            cwd: cwd.shown.clone(),
+            limits: spec.limits.words(),
+            log: log.clone(),
+            begun: begin,
+            asked,
+        };
+        match follow(&mut running, run, how).await {
+            Ok(Followed::Ended(finished, asked)) => {
                 if finished.ended.stays {
-                    self.background.keep(&run.env.session_dir, running);
+                    // What was printed until then is in this very result.
+                    let written = std::fs::metadata(&log).map_or(0, |log| log.len());
+                    let told = described(written.min(finished.ended.output.bytes));
+                    self.background.keep(&run.env.session_dir, told, running, Some(&finished.ended));
                 } else {
                     running.close().await;
                 }
                 Ok(outcome(args.command, cwd.shown, *finished, asked, &log, spec.limits.words()))
+            }
+            Ok(Followed::GoesOn) => {
+                let task = self.background.keep(&run.env.session_dir, described(0), running, None);
+                // The session tells the end; when it is gone, so is the command.
+                let _ = run.events.send(ToolEvent::Background(Arc::clone(&task))).await;
+                Ok(task::outcome(task).await)
             }
             Err(lost) => Ok(unknown(running, &lost, begin, &log).await),
         }
     }
 }
 
-/// Follows a command to its end, which is asked for when the time is over or the user interrupts; then says why.
-async fn follow(
-    running: &mut Running,
-    run: &ToolRun<'_>,
-    timeout: Duration,
-) -> Result<(Box<Finished>, Option<Exit>), ProcessError> {
+/// Follows a command to its end, which is asked for when the time is over or the user interrupts; then says why. One that
+/// goes on in the background is followed until it runs and its time is over.
+async fn follow(running: &mut Running, run: &ToolRun<'_>, how: Follow) -> Result<Followed, ProcessError> {
+    let (Follow::Limited(timeout) | Follow::Begun(timeout)) = how;
+    let mut begun = false;
     let mut live = Live::default();
     let mut asked = None;
     let deadline = tokio::time::sleep(timeout);
@@ -176,13 +226,23 @@ async fn follow(
         let why = tokio::select! {
             biased;
             () = run.cancel.cancelled(), if asked.is_none() => Exit::Cancelled,
-            () = &mut deadline => match asked {
-                None => Exit::TimedOut,
-                Some(_) => return Err(ProcessError::HelperLost),
+            () = &mut deadline => match (asked, how) {
+                (Some(_), _) => return Err(ProcessError::HelperLost),
+                (None, Follow::Limited(_)) => Exit::TimedOut,
+                (None, Follow::Begun(_)) if begun => {
+                    show(live.quiet());
+                    return Ok(Followed::GoesOn);
+                }
+                // The machine is busy: the process is not there yet.
+                (None, Follow::Begun(_)) => {
+                    deadline.as_mut().reset(tokio::time::Instant::now() + FIRST_LOOK);
+                    continue;
+                }
             },
             event = running.next() => {
                 match event? {
                     RunEvent::Started(mark) => {
+                        begun = true;
                         // The session takes it at once; when it is gone, so is the one who would want to know.
                         let _ = run.events.send(ToolEvent::Process(mark)).await;
                     }
@@ -190,7 +250,7 @@ async fn follow(
                     RunEvent::Skipped(count) => show(live.skip(count)),
                     RunEvent::Ended(finished) => {
                         show(live.quiet());
-                        return Ok((finished, asked));
+                        return Ok(Followed::Ended(finished, asked));
                     }
                 }
                 continue;

@@ -8,7 +8,7 @@ use plimsoll_core::tool::outcome::Output;
 
 /// The text of an output. Around a gap it is cut at the ends of lines; a line that is a good part of what was kept is
 /// cut between characters.
-pub(super) fn output(kept: &Kept, totals: Totals) -> Output {
+pub fn output(kept: &Kept, totals: Totals) -> Output {
     let clean = |bytes: &[u8]| ingest::text(Source::Command, bytes);
     if totals.omitted == 0 {
         let head = clean(&[kept.head.as_slice(), kept.tail.as_slice()].concat());
@@ -26,20 +26,25 @@ pub(super) fn output(kept: &Kept, totals: Totals) -> Output {
 }
 
 /// Where the head ends: after its last line, or after its last whole character.
-fn head_end(head: &[u8]) -> usize {
+pub fn head_end(head: &[u8]) -> usize {
     if let Some(at) = head.iter().rposition(|byte| *byte == b'\n')
         && at >= head.len() / 2
     {
         return at + 1;
     }
+    whole_characters(head)
+}
+
+/// Where the last whole character ends: behind it a character may have begun.
+pub fn whole_characters(bytes: &[u8]) -> usize {
     // A character has at most 4 bytes: only the last 3 can be the beginning of one.
     (1..=3)
         .find_map(|back| {
-            let start = head.len().checked_sub(back)?;
-            let error = std::str::from_utf8(head.get(start..)?).err()?;
+            let start = bytes.len().checked_sub(back)?;
+            let error = std::str::from_utf8(bytes.get(start..)?).err()?;
             (error.valid_up_to() == 0 && error.error_len().is_none()).then_some(start)
         })
-        .unwrap_or(head.len())
+        .unwrap_or(bytes.len())
 }
 
 /// Where the tail begins: with its first line, or with its first character.

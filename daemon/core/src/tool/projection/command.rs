@@ -3,6 +3,7 @@
 //!
 //! Lines have the numbers that they have in the log. Text is not escaped here; the caller escapes the whole.
 
+use crate::id::CallId;
 use crate::ingest::command::line_feeds;
 use crate::tool::outcome::{CommandRun, Exit, Output};
 use serde_json::json;
@@ -39,7 +40,8 @@ pub struct CommandProjection {
 
 /// The projection of `run` with a body of at most `budget` tokens, as `tokens` estimates them. Under some 300 tokens
 /// the notices alone may cost more.
-pub fn project_command(run: &CommandRun, budget: u64, tokens: fn(&str) -> u64) -> CommandProjection {
+/// `call` is the one that started it.
+pub fn project_command(run: &CommandRun, call: CallId, budget: u64, tokens: fn(&str) -> u64) -> CommandProjection {
     let mut facts = vec![exit(run.exit), duration(run.duration_ms)];
     if run.cwd != "." {
         facts.push(format!("in {}", run.cwd));
@@ -59,7 +61,7 @@ pub fn project_command(run: &CommandRun, budget: u64, tokens: fn(&str) -> u64) -
         1 => "1 line".to_owned(),
         count => format!("{count} lines"),
     });
-    let mut body: Vec<String> = left_running(run).into_iter().collect();
+    let mut body: Vec<String> = left_running(run, call).into_iter().collect();
     let fixed: u64 = body.iter().map(|line| tokens(line) + 1).sum();
     let room = Room { tokens, log: run.log.as_deref(), capped: run.output.total_bytes > LOG_HEAD + LOG_TAIL };
     let partial = show_output(run, &lines, budget.saturating_sub(fixed), &room, &mut body);
@@ -85,6 +87,20 @@ fn show_output(run: &CommandRun, output: &Lines<'_>, budget: u64, room: &Room<'_
     body.push("[stderr alone]".to_owned());
     body.extend(errors.lines);
     true
+}
+
+/// How a command in the background ended, or that it runs, such as `exit code 1 after 2.5 s`.
+pub fn task_end(exit: Exit, duration_ms: u64) -> String {
+    let how = task_exit(exit);
+    if exit == Exit::NotStarted { how } else { format!("{how} after {}", duration(duration_ms)) }
+}
+
+/// The same without the time. Such a command is ended by `stop_task` or with its session, not by an interrupt.
+pub(super) fn task_exit(of: Exit) -> String {
+    match of {
+        Exit::Cancelled => "stopped, ended with everything it started".to_owned(),
+        other => exit(other),
+    }
 }
 
 fn exit(exit: Exit) -> String {
@@ -116,7 +132,7 @@ fn signal_name(signal: i32) -> &'static str {
     }
 }
 
-fn duration(ms: u64) -> String {
+pub(super) fn duration(ms: u64) -> String {
     match ms {
         0..1_000 => format!("{ms} ms"),
         1_000..60_000 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
@@ -124,25 +140,21 @@ fn duration(ms: u64) -> String {
     }
 }
 
-fn left_running(run: &CommandRun) -> Option<String> {
+fn left_running(run: &CommandRun, call: CallId) -> Option<String> {
     /// More are counted, not named.
     const NAMED: usize = 20;
     if run.left_running.is_empty() {
         return None;
     }
+    let stop = json!({ "id": call.to_string() });
     let pids: Vec<String> = run.left_running.iter().take(NAMED).map(u32::to_string).collect();
     let more = match run.left_running.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     let log = run.log.as_ref().map(|log| format!(" What they print is added to {log}.")).unwrap_or_default();
-    // What runs in a sandbox cannot signal what runs outside of it, and each command has its own.
-    let end = match run.limits {
-        None => format!("To end them: kill {}.", pids.join(" ")),
-        Some(_) => "Another command cannot end them out of its sandbox.".to_owned(),
-    };
     Some(format!(
-        "[still running in the background: pid {}{more}. {end} They end with the session.{log}]",
+        "[still running in the background: pid {}{more}. To end them: stop_task {stop}. They end with the session.{log}]",
         pids.join(", ")
     ))
 }

@@ -119,7 +119,7 @@ pub fn project(input: &ProjectionInput<'_>) -> Projection {
         Body::Entries(list) => entries::entries(input, list),
         Body::Matches(found) => matches::matches(input, found),
         Body::Command(run) => {
-            let shown = command::project_command(run, input.budget.tokens, tokens);
+            let shown = command::project_command(run, input.call, input.budget.tokens, tokens);
             Ok(Parts { facts: shown.facts, body: shown.body, partial: shown.partial })
         }
         Body::Todos(todos) => Ok(text::todos(todos)),

@@ -64,6 +64,7 @@ impl Machine {
         }
         let Some(turn) = &mut self.turn else { return };
         turn.usage = turn.usage.plus(answer.usage.unwrap_or_default());
+        self.usage = self.usage.plus(answer.usage.unwrap_or_default());
         let (turn, step) = (turn.no, turn.step);
         self.add_event(EventBody::StepCompleted { turn, step, usage: answer.usage });
     }
@@ -136,6 +137,7 @@ impl Machine {
             self.finish(TurnEnd::Refusal, Some("The model refused to answer.".to_owned()));
         } else if turn.attempts <= EMPTY_ATTEMPTS {
             turn.usage = turn.usage.plus(answer.usage.unwrap_or_default());
+            self.usage = self.usage.plus(answer.usage.unwrap_or_default());
             self.pause(FIRST_PAUSE_MS, "The model answered nothing; trying again");
         } else {
             self.end_request(answer, Some("empty response".to_owned()));
@@ -238,6 +240,9 @@ impl Machine {
     }
 
     pub(in crate::turn) fn timer(&mut self, id: TimerId) {
+        if self.patience_over(id) {
+            return;
+        }
         if matches!(&self.turn, Some(turn) if matches!(turn.phase, Phase::Backoff { timer } if timer == id)) {
             self.request_again();
         }

@@ -30,6 +30,9 @@ impl Machine {
                 self.set_state(SessionState::Running);
             }
             self.queue.push_back((turn, prompt));
+            if self.is_asking() {
+                self.expect_answer();
+            }
             self.add_event(EventBody::TurnQueued { turn });
             self.commit();
             self.effects.push(Effect::Accepted { turn, queued: true });
@@ -51,6 +54,8 @@ impl Machine {
             attempts: 0,
             continued: 0,
             failing: None,
+            same: None,
+            steps_allowed: self.settings.max_steps,
         });
         self.effects.push(Effect::Collect(no));
     }
@@ -60,7 +65,7 @@ impl Machine {
             Some(turn) if !turn.cancelled => {
                 turn.steering.push(text);
                 // Between calls it can be stored at once. While the model answers it waits: the answer does not know it.
-                if matches!(turn.phase, Phase::Calls(_)) {
+                if matches!(turn.phase, Phase::Calls(_) | Phase::Asking(_)) {
                     self.add_steering();
                     self.commit();
                 }

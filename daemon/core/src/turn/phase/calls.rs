@@ -3,8 +3,9 @@
 use super::super::effect::Effect;
 use super::super::machine::Machine;
 use super::super::state::{Given, Phase, Slot, SlotState};
+use super::suspend::is_what_was_asked;
 use crate::event::{Ask, AskChoice, AskResolution, EventBody};
-use crate::id::CallId;
+use crate::id::{AskId, CallId};
 use crate::ledger::{OpState, Operation, OperationFile, ProcessMark};
 use crate::permission::policy::{Decision, decide, grants};
 use crate::permission::rule::Scope;
@@ -24,6 +25,7 @@ impl Machine {
         if let Some(turn) = &mut self.turn {
             turn.phase = Phase::Calls(slots);
         }
+        self.add_ended();
         self.advance();
     }
 
@@ -44,7 +46,7 @@ impl Machine {
             self.begin_call(id);
         }
         let Some(slots) = self.slots() else { return };
-        if slots.iter().any(|slot| matches!(slot.state, SlotState::Preparing)) {
+        if slots.iter().any(|slot| matches!(slot.state, SlotState::Preparing | SlotState::Renewing(_))) {
             return;
         }
         if slots.iter().all(Slot::is_done) {
@@ -107,17 +109,27 @@ impl Machine {
 
     pub(in crate::turn) fn prepared(&mut self, id: CallId, result: Result<Prepared, String>) {
         let Some(slot) = self.slot(id) else { return };
-        if !matches!(slot.state, SlotState::Preparing) {
-            return;
-        }
+        let asked = match &slot.state {
+            SlotState::Preparing => None,
+            SlotState::Renewing(ask) => Some(Ask::clone(ask)),
+            _ => return,
+        };
         let (Some(spec), Ok(prepared)) = (slot.spec, &result) else {
             let text = result.err().unwrap_or_default();
+            // One that was asked about has a record, and has not begun.
+            self.conclude(id, OpState::Cancelled);
             self.settle(id, Outcome::failed(text));
             self.advance();
             return;
         };
         let settings = &self.settings;
+        let allowed = asked.is_some_and(|ask| is_what_was_asked(&ask, prepared));
         match decide(settings.mode, &settings.policy, &self.grants, spec, prepared) {
+            Decision::Ask { leave, .. } if allowed => {
+                if let Some(slot) = self.slot(id) {
+                    slot.state = SlotState::Ready(prepared.clone(), leave);
+                }
+            }
             Decision::Allow(leave) => {
                 if let Some(slot) = self.slot(id) {
                     slot.state = SlotState::Ready(prepared.clone(), leave);
@@ -152,27 +164,36 @@ impl Machine {
                 slot.state = SlotState::Asking(Box::new(question), prepared.clone(), leave);
                 self.record(id, prepared, OpState::Proposed);
                 self.add_event(EventBody::PermissionAsked { ask, call: id });
-                self.set_state(SessionState::Waiting);
+                self.expect_answer();
             }
         }
         self.advance();
     }
 
     pub(in crate::turn) fn answered(&mut self, given: Given) {
+        let before = self.effects.len();
+        let about_turn =
+            self.turn.as_ref().is_some_and(|turn| matches!(&turn.phase, Phase::Asking(ask) if ask.id == given.ask));
+        if about_turn {
+            self.decided_to_go_on(given.choice, given.advice);
+            self.taken(given.ask, before, None);
+            return;
+        }
         let open = self.slots().and_then(|slots| {
             slots.iter().find_map(|slot| match &slot.state {
                 SlotState::Asking(ask, prepared, leave) if ask.id == given.ask => {
-                    Some((ask.clone(), prepared.clone(), *leave))
+                    Some((ask.clone(), Some((prepared.clone(), *leave))))
                 }
+                SlotState::Suspended(ask) if ask.id == given.ask => Some((ask.clone(), None)),
                 _ => None,
             })
         });
-        let Some((ask, prepared, leave)) = open else {
+        let Some((ask, facts)) = open else {
             self.effects.push(Effect::AnswerTaken { ask: given.ask, taken: false });
             return;
         };
-        let before = self.effects.len();
         let id = ask.call;
+        let asked = ask.clone();
         let mut lasting = Vec::new();
         let chosen = ask.options.iter().find(|option| option.kind == given.choice).cloned();
         self.resolve_ask(*ask, AskResolution::Answered { choice: given.choice, advice: given.advice.clone() });
@@ -188,12 +209,17 @@ impl Machine {
                     lasting.clone_from(&rules);
                 }
                 self.grants.extend(rules);
-                if let Some(slot) = self.slot(id) {
-                    slot.state = SlotState::Ready(prepared, leave);
+                match facts {
+                    Some((prepared, leave)) => {
+                        if let Some(slot) = self.slot(id) {
+                            slot.state = SlotState::Ready(prepared, leave);
+                        }
+                    }
+                    None => self.renew(id, asked),
                 }
             }
             AskChoice::Reject => {
-                self.record(id, &prepared, OpState::Denied);
+                self.conclude(id, OpState::Denied);
                 let text = match given.advice.filter(|advice| !advice.trim().is_empty()) {
                     Some(advice) => format!("Not run: the user refused this call and says: {advice}"),
                     None => {
@@ -203,17 +229,25 @@ impl Machine {
                 self.settle(id, Outcome { status: Status::Denied, body: Body::Text(text) });
             }
         }
-        if !self.any_asking() {
+        if self.is_asking() {
+            self.expect_answer();
+        } else {
             self.set_state(SessionState::Running);
         }
         self.advance();
         self.commit();
+        let grant = (!lasting.is_empty()).then_some(Effect::Grant { call: id, rules: lasting });
+        self.taken(given.ask, before, grant);
+    }
+
+    /// Puts behind the first commit of what was done since `before` that an answer counts.
+    fn taken(&mut self, ask: AskId, before: usize, grant: Option<Effect>) {
         // The client hears that its answer counts once it is stored, and before the tool has run.
         let after = self.effects.iter().skip(before).position(|effect| matches!(effect, Effect::Commit(_)));
         let at = after.map_or(self.effects.len(), |at| before + at + 1);
-        self.effects.insert(at, Effect::AnswerTaken { ask: given.ask, taken: true });
-        if !lasting.is_empty() {
-            self.effects.insert(at, Effect::Grant { call: id, rules: lasting });
+        self.effects.insert(at, Effect::AnswerTaken { ask, taken: true });
+        if let Some(grant) = grant {
+            self.effects.insert(at, grant);
         }
     }
 
@@ -227,8 +261,26 @@ impl Machine {
         }
     }
 
-    fn any_asking(&mut self) -> bool {
-        self.slots().is_some_and(|slots| slots.iter().any(|slot| matches!(slot.state, SlotState::Asking(..))))
+    /// Collects anew what a call will touch that was allowed after its session was taken up again.
+    fn renew(&mut self, id: CallId, ask: Box<Ask>) {
+        let Some(slot) = self.slot(id) else { return };
+        slot.state = SlotState::Waiting;
+        self.begin_call(id);
+        if let Some(slot) = self.slot(id)
+            && matches!(slot.state, SlotState::Preparing)
+        {
+            slot.state = SlotState::Renewing(ask);
+        }
+    }
+
+    /// Settles the record of a call that does not run.
+    pub(in crate::turn) fn conclude(&mut self, id: CallId, state: OpState) {
+        let now = self.now;
+        let Some(operation) = self.slot(id).and_then(|slot| slot.operation.as_mut()) else { return };
+        operation.state = state;
+        operation.at = now;
+        let operation = operation.clone();
+        self.hold_operation(operation);
     }
 
     pub(in crate::turn) fn resolve_ask(&mut self, mut ask: Ask, resolution: AskResolution) {
@@ -259,6 +311,7 @@ impl Machine {
             revision,
             files: prepared.changes.iter().map(operation_file).collect(),
             process: None,
+            background: false,
         };
         slot.operation = Some(operation.clone());
         self.hold_operation(operation);

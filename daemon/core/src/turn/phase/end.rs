@@ -3,8 +3,7 @@
 use super::super::effect::Effect;
 use super::super::machine::Machine;
 use super::super::state::{Answer, Phase};
-use crate::event::{EventBody, TurnEnd};
-use crate::model::usage::Usage;
+use crate::event::{Ask, AskResolution, EventBody, TurnEnd};
 use crate::prompt;
 use crate::transcript::batch::SessionState;
 use crate::transcript::item::{MetaCause, NoticeCause};
@@ -16,6 +15,7 @@ impl Machine {
     /// Ends the turn: one commit with everything that is held, then the next prompt that waits.
     pub(in crate::turn) fn finish(&mut self, reason: TurnEnd, message: Option<String>) {
         self.add_steering();
+        self.add_ended();
         let Some(turn) = self.turn.take() else { return };
         let cost = self.settings.model.price.as_ref().map(|price| price.cost(turn.usage));
         self.add_event(EventBody::TurnCompleted {
@@ -56,20 +56,21 @@ impl Machine {
                 self.interrupted();
             }
             Phase::Calls(_) => self.cancel_calls(),
+            Phase::Asking(ask) => {
+                let ask = Ask::clone(ask);
+                self.resolve_ask(ask, AskResolution::Void);
+                self.interrupted();
+            }
         }
     }
 
-    /// The session is about to be closed: what waits is told as ended and never begins; the running turn is interrupted.
+    /// The session is about to be closed: what waits is told as ended and never begins; the running turn is interrupted,
+    /// unless it waits for answers only: then they can still come later.
     pub(in crate::turn) fn close(&mut self) {
-        for (turn, _) in std::mem::take(&mut self.queue) {
-            self.add_event(EventBody::TurnCompleted {
-                turn,
-                reason: TurnEnd::Cancelled,
-                usage: Usage::default(),
-                cost: None,
-                unsettled: self.unsettled.clone(),
-                message: Some("The session was closed while this prompt waited; send it again.".to_owned()),
-            });
+        self.drop_queue("The session was closed while this prompt waited; send it again.");
+        if self.waits_for_answers_only() {
+            self.suspend();
+            return;
         }
         self.cancel();
         self.commit();
@@ -78,6 +79,7 @@ impl Machine {
     /// The last words of an interrupted turn: the user sees it, and the model will know.
     pub(in crate::turn) fn interrupted(&mut self) {
         self.add_steering();
+        self.add_ended();
         self.add_notice(NoticeCause::Interrupted, "Interrupted by the user.");
         self.remind(
             MetaCause::Interrupted,

@@ -2,9 +2,12 @@
 //! machine.
 
 mod answer;
+mod background;
 mod begin;
 mod calls;
 mod end;
 mod host;
+mod limits;
 mod outcome;
 mod request;
+pub(super) mod suspend;

@@ -5,7 +5,7 @@ use super::super::state::{Phase, SlotState};
 use crate::event::{Ask, AskResolution, TurnEnd};
 use crate::id::{CallId, EvidenceId};
 use crate::ledger::OpState;
-use crate::tool::call::Prepared;
+use crate::tokens::tokens;
 use crate::tool::outcome::{Body, Outcome, Status};
 use crate::tool::projection::{Budget, Projection, ProjectionInput, project};
 use crate::transcript::batch::StoredProjection;
@@ -59,6 +59,7 @@ impl Machine {
     fn store_result(&mut self, id: CallId, outcome: Outcome, projection: Projection) {
         let revision = self.revision;
         let now = self.now;
+        let goes_on = self.note_task(id, &outcome);
         let Some(slot) = self.slot(id) else { return };
         slot.state = SlotState::Done;
         let tool = slot.tool.clone();
@@ -66,23 +67,34 @@ impl Machine {
         if let Some(operation) = &mut slot.operation
             && !operation.state.is_settled()
         {
-            operation.state = settled(outcome.status);
+            if goes_on {
+                operation.background = true;
+            } else {
+                operation.state = settled(outcome.status);
+            }
             operation.at = now;
             let operation = operation.clone();
             let unknown = operation.state == OpState::Unknown;
+            if goes_on {
+                self.tasks.insert(id, operation.clone());
+            }
             self.hold_operation(operation);
             if unknown {
                 self.unsettled.push(id);
             }
         }
         self.count_failure(failure);
-        let stored = StoredProjection {
+        let mut stored = StoredProjection {
             call: id,
             text: projection.text,
             is_error: projection.is_error,
             tokens: projection.tokens,
             partial: projection.partial,
         };
+        if let Some(again) = self.count_same(id, &outcome) {
+            stored.text = format!("{}\n{again}", stored.text);
+            stored.tokens = tokens(&stored.text);
+        }
         self.view.show(stored.clone());
         self.held.projections.push(stored);
         self.add_item(ItemBody::ToolResult(ToolResult { call: id, tool, outcome, revision, approximate: true }));
@@ -121,22 +133,25 @@ impl Machine {
     pub(in crate::turn) fn cancel_calls(&mut self) {
         let Some(Phase::Calls(slots)) = self.turn.as_ref().map(|turn| &turn.phase) else { return };
         let mut running = Vec::new();
-        let mut ended: Vec<(CallId, Option<(Ask, Prepared)>)> = Vec::new();
+        let mut ended: Vec<(CallId, Option<Ask>)> = Vec::new();
         for slot in slots {
             match &slot.state {
                 SlotState::Running => running.push(slot.id),
-                SlotState::Asking(ask, prepared, _) => ended.push((slot.id, Some((Ask::clone(ask), prepared.clone())))),
-                SlotState::Waiting | SlotState::Preparing | SlotState::Ready(..) | SlotState::Loading => {
-                    ended.push((slot.id, None));
-                }
+                SlotState::Asking(ask, ..) | SlotState::Suspended(ask) => ended.push((slot.id, Some(Ask::clone(ask)))),
+                SlotState::Waiting
+                | SlotState::Preparing
+                | SlotState::Renewing(_)
+                | SlotState::Ready(..)
+                | SlotState::Loading => ended.push((slot.id, None)),
                 SlotState::Done => {}
             }
         }
         for (id, asked) in ended {
-            if let Some((ask, prepared)) = asked {
+            if let Some(ask) = asked {
                 self.resolve_ask(ask, AskResolution::Void);
-                self.record(id, &prepared, OpState::Cancelled);
             }
+            // What was asked about, or allowed and not begun, has a record.
+            self.conclude(id, OpState::Cancelled);
             let text = "Not run: the user interrupted the turn before this call began.";
             self.settle(id, Outcome { status: Status::Cancelled, body: Body::Text(text.to_owned()) });
         }

@@ -13,14 +13,8 @@ impl Machine {
     /// Begins the next step with everything that the transcript holds by now, steering included.
     pub(in crate::turn) fn request(&mut self) {
         self.add_steering();
-        let Some(turn) = &self.turn else { return };
-        if turn.step.0 >= self.settings.max_steps {
-            let text = format!(
-                "The turn reached its limit of {} steps (limits.max_steps_per_turn) and stopped; say `continue` to go on.",
-                self.settings.max_steps
-            );
-            self.add_notice(NoticeCause::Limit, text.clone());
-            self.finish(TurnEnd::MaxSteps, Some(text));
+        self.add_ended();
+        if !self.may_go_on() {
             return;
         }
         let (tokens, room) = (self.view.next_tokens(&self.settings.model), self.settings.model.usable_window());

@@ -1,8 +1,11 @@
 //! Properties of the machine: whatever happens in whatever order, calls and results stay paired, turns end, what is
 //! stored has no gaps, and a session that is taken up again goes on with the same bytes.
 
+mod background;
 mod behaviour;
 mod edges;
+mod limits;
 mod permission;
 mod random;
+mod suspend;
 mod world;

@@ -9,7 +9,7 @@ use crate::model::event::{BlockContent, ModelEvent, StopReason};
 use crate::model::request::Api;
 use crate::path::WorkspacePath;
 use crate::tool::call::{Prepared, Target, Zone};
-use crate::tool::outcome::{Body, Outcome, Status};
+use crate::tool::outcome::{Body, CommandRun, Exit, Outcome, Output, Status, TaskEnd, TaskState};
 use proptest::prelude::*;
 
 /// One random decision: what happens next, and how.
@@ -29,6 +29,21 @@ fn prepared(dice: Dice, command: bool) -> Result<Prepared, String> {
     };
     let targets = vec![Target { path: "/w/a".into(), zone }];
     Ok(Prepared { targets, command: command.then(|| "make".to_owned()), title: "do it".into(), ..Prepared::default() })
+}
+
+/// A command that goes on in the background.
+pub(super) fn in_background(id: crate::id::CallId) -> Body {
+    let run = CommandRun {
+        command: "make".into(),
+        cwd: ".".into(),
+        exit: Exit::Running,
+        duration_ms: 300,
+        output: Output::default(),
+        stderr: Output::default(),
+        log: None,
+        left_running: vec![],
+    };
+    Body::Task(TaskState { id, run, from: 0, gap: None })
 }
 
 /// Lets one pending thing be answered.
@@ -53,11 +68,23 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
                 0 => Status::Failed,
                 _ => Status::Ok,
             };
-            let outcome = Outcome { status, body: Body::Text(format!("result of {}", call.id)) };
+            let goes_on = call.tool == "run_terminal_cmd" && status == Status::Ok && dice.1.is_multiple_of(3);
+            let body = if goes_on {
+                world.pending.push(Pending::Task(call.id));
+                in_background(call.id)
+            } else {
+                Body::Text(format!("result of {}", call.id))
+            };
+            let outcome = Outcome { status, body };
             world.input(InputBody::ToolFinished { call: call.id, outcome, revision: Revision(u64::from(dice.2)) });
         }
         Pending::Load(call) => world.input(InputBody::ResultLoaded { call, result: Err("no such call".into()) }),
         Pending::Timer(id) => world.input(InputBody::Timer(id)),
+        Pending::Task(call) => {
+            let exit = [Some(Exit::Code(0)), Some(Exit::Code(1)), Some(Exit::Cancelled), None][dice.1 as usize % 4];
+            let end = TaskEnd { call, exit, duration_ms: 5, told: dice.2.is_multiple_of(4) };
+            world.input(InputBody::TaskEnded(end));
+        }
         Pending::Model(request, body) => model(world, dice, request, body),
     }
 }
@@ -120,6 +147,7 @@ fn act(world: &mut World, dice: Dice, crashes: bool) {
         }
         7 if crashes && dice.1.is_multiple_of(2) => world.crash(Api::OpenaiChat),
         8 if dice.1.is_multiple_of(3) => world.input(InputBody::SessionChanged),
+        9 => world.machine.set_attended(dice.1.is_multiple_of(2)),
         _ if !world.pending.is_empty() => {
             let at = dice.0 as usize % world.pending.len();
             answer(world, at, dice);

@@ -11,6 +11,7 @@ use crate::id::{AskId, CallId, RequestNo, Revision, StepNo, TurnNo};
 use crate::ledger::{OpState, Operation};
 use crate::model::catalog::ModelProfile;
 use crate::model::request::Api;
+use crate::model::usage::Usage;
 use crate::permission::policy::{Mode, Policy};
 use crate::permission::rule::Rule;
 use crate::time::Timestamp;
@@ -66,6 +67,12 @@ impl Stored {
         self.revision = batch.revision.unwrap_or(self.revision);
     }
 
+    /// Tokens of a turn's requests, or of all.
+    fn used(&self, turn: Option<TurnNo>) -> Usage {
+        let of = self.requests.iter().filter(|row| turn.is_none_or(|turn| row.turn == turn));
+        of.filter_map(|row| self.ends.get(&row.no)?.usage).fold(Usage::default(), Usage::plus)
+    }
+
     /// What a store gives when the session is opened again.
     pub(super) fn load(&self) -> Loaded {
         let epoch = self.epochs.last().cloned();
@@ -99,6 +106,8 @@ impl Stored {
                 epoch: epoch.as_ref().map(|epoch| epoch.no).unwrap_or_default(),
             },
             state: self.state,
+            usage: self.used(None),
+            turn_usage: self.used(started.difference(&completed).next().copied()),
             last_request_ended: last_request.as_ref().is_some_and(|row| self.ends.contains_key(&row.no)),
             view: StoredView {
                 sent: self.requests.iter().filter(of_epoch).flat_map(|row| row.tail.clone()).collect(),
@@ -144,6 +153,8 @@ pub(super) enum Pending {
     Run(Call),
     Load(CallId),
     Timer(super::super::input::TimerId),
+    /// A command in the background, which ends some time.
+    Task(CallId),
 }
 
 /// See the module's head.
@@ -161,6 +172,8 @@ pub(super) struct World {
     pub(super) answers: Vec<(AskId, bool)>,
     pub(super) environment: Environment,
     pub(super) fail_commits: bool,
+    /// How often a turn was suspended.
+    pub(super) suspended: usize,
     clock: i64,
 }
 
@@ -179,6 +192,7 @@ pub(super) fn settings(api: Api) -> Settings {
         mode: Mode::Ask,
         policy: Policy::default(),
         max_steps: 20,
+        session_cost: None,
         session_dir: "/data/s".into(),
     }
 }
@@ -200,6 +214,7 @@ impl World {
                 ..Environment::default()
             },
             fail_commits: false,
+            suspended: 0,
             clock: 0,
         }
     }
@@ -241,6 +256,11 @@ impl World {
                 Effect::StartTimer { id, .. } => self.pending.push(Pending::Timer(id)),
                 Effect::Accepted { turn, queued } => self.accepted.push((turn, queued)),
                 Effect::Grant { .. } => {}
+                // Taken up again at once: whoever loads the session finds it in the middle of its turn.
+                Effect::Suspend => {
+                    self.suspended += 1;
+                    self.take_up();
+                }
                 Effect::AnswerTaken { ask, taken } => self.answers.push((ask, taken)),
             }
         }
@@ -248,6 +268,13 @@ impl World {
 
     pub(super) fn open_asks(&self) -> Vec<AskId> {
         self.stored.asks.values().filter(|ask| ask.resolution.is_none()).map(|ask| ask.id).collect()
+    }
+
+    /// The session is loaded from what was committed; commands in the background go on.
+    pub(super) fn take_up(&mut self) {
+        self.pending.retain(|pending| matches!(pending, Pending::Task(_)));
+        self.stopping.clear();
+        self.machine = Machine::load(self.stored.load(), self.machine.settings.clone());
     }
 
     /// The daemon dies and is started again: only what was committed is left.

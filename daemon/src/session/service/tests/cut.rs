@@ -86,7 +86,7 @@ async fn an_answer_to_a_question_of_a_dead_daemon_is_told_that_it_is_void() {
     leave_asking(&place).await;
     place.restart().await;
     let answer = Answer { ask: AskId(1), choice: AskChoice::AllowOnce, advice: None };
-    let error = soon("an answer", place.service.answer(&place.id, answer)).await.unwrap_err();
+    let error = soon("an answer", place.service.answer(&Client::default(), &place.id, answer)).await.unwrap_err();
     assert_eq!((error.kind, error.message.contains("a1 is void")), (ApiErrorKind::Conflict, true));
     let told = EventBody::PermissionResolved { ask: AskId(1), call: CallId(1) };
     place.follow().await.until("the question's end", |body| *body == told).await.unwrap();

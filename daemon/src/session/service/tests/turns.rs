@@ -153,11 +153,14 @@ async fn a_question_stays_open_when_the_mode_changes_and_the_first_answer_counts
     let ask = asked(&place).await;
     let info = place.service.set_mode(&place.id, "full").await.unwrap();
     assert_eq!((info.mode.as_str(), info.open_asks.len(), info.state), ("full", 1, SessionState::Waiting));
-    let answer = |choice| place.service.answer(&place.id, Answer { ask, choice, advice: None });
+    let answer = |choice| place.service.answer(&Client::default(), &place.id, Answer { ask, choice, advice: None });
     let (first, second) = tokio::join!(answer(AskChoice::AllowOnce), answer(AskChoice::Reject));
     assert_eq!((first, second), (Ok(true), Ok(false)));
     let unknown = Answer { ask: plimsoll_core::id::AskId(77), choice: AskChoice::Reject, advice: None };
-    assert_eq!(place.service.answer(&place.id, unknown).await.unwrap_err().kind, ApiErrorKind::NotFound);
+    assert_eq!(
+        place.service.answer(&Client::default(), &place.id, unknown).await.unwrap_err().kind,
+        ApiErrorKind::NotFound
+    );
     place.command().await.end.send(Status::Ok).unwrap();
     // From the next decision on the new mode holds.
     place.request().await.run("make again").await;

@@ -28,7 +28,7 @@ fn run(exit: Exit, output: &str, stderr: &str) -> CommandRun {
 }
 
 fn check(run: &CommandRun, facts: &[&str], body: &str) {
-    let shown = project_command(run, 2_000, tokens);
+    let shown = project_command(run, CallId(7), 2_000, tokens);
     assert_eq!((shown.facts.join(" · "), shown.body.as_str(), shown.partial), (facts.join(" · "), body, false));
 }
 
@@ -50,7 +50,7 @@ fn a_short_result_is_shown_whole_with_its_end() {
 fn what_still_runs_is_named_with_the_way_to_end_it() {
     let mut run = run(Exit::Code(0), "ready\n", "");
     run.left_running = vec![41, 42];
-    let expected = "[still running in the background: pid 41, 42. To end them: kill 41 42. They end with the session. \
+    let expected = "[still running in the background: pid 41, 42. To end them: stop_task {\"id\":\"c7\"}. They end with the session. \
                     What they print is added to /data/s1/artifacts/c7.log.]\nready";
     check(&run, &["exit code 0", "1.2 s", "1 line"], expected);
 }
@@ -58,7 +58,7 @@ fn what_still_runs_is_named_with_the_way_to_end_it() {
 #[test]
 fn of_a_long_output_more_of_the_end_is_shown_and_the_gap_names_the_call() {
     let output: String = numbered_lines(5_000);
-    let shown = project_command(&run(Exit::Code(0), &output, ""), 400, tokens);
+    let shown = project_command(&run(Exit::Code(0), &output, ""), CallId(7), 400, tokens);
     let lines: Vec<&str> = shown.body.lines().collect();
     let gap = lines.iter().position(|line| line.starts_with('[')).unwrap();
     let first_of_tail = 5_000 - (lines.len() - gap - 1) + 1;
@@ -82,7 +82,7 @@ fn of_a_long_output_more_of_the_end_is_shown_and_the_gap_names_the_call() {
 fn standard_error_is_shown_whole_while_standard_output_is_cut() {
     let mut output: String = numbered_lines(3_000);
     output.insert_str(20_000, "error: the one that counts\n");
-    let shown = project_command(&run(Exit::Code(1), &output, "error: the one that counts\n"), 400, tokens);
+    let shown = project_command(&run(Exit::Code(1), &output, "error: the one that counts\n"), CallId(7), 400, tokens);
     assert!(shown.body.starts_with("[stdout and stderr as they came]\nline number 1\n"), "{}", shown.body);
     assert!(shown.body.ends_with("line number 3000\n[stderr alone]\nerror: the one that counts"), "{}", shown.body);
 }
@@ -91,7 +91,7 @@ fn standard_error_is_shown_whole_while_standard_output_is_cut() {
 fn standard_error_that_is_shown_anyway_is_not_repeated() {
     let mut output: String = numbered_lines(3_000);
     output.push_str("error: at the end\n");
-    let shown = project_command(&run(Exit::Code(1), &output, "error: at the end\n"), 400, tokens);
+    let shown = project_command(&run(Exit::Code(1), &output, "error: at the end\n"), CallId(7), 400, tokens);
     assert_eq!(shown.body.matches("error: at the end").count(), 1);
     assert!(!shown.body.contains("stderr"));
 }
@@ -101,7 +101,7 @@ fn a_gap_within_one_endless_line_is_told_in_bytes() {
     let mut run = run(Exit::TimedOut, &"x".repeat(600), "");
     run.output.omitted = 5_000;
     run.output.tail = "y".repeat(600);
-    let shown = project_command(&run, 2_000, tokens);
+    let shown = project_command(&run, CallId(7), 2_000, tokens);
     let expected = format!(
         "{}\n[5000 bytes of line 1 not shown: read_file {{\"limit\":1,\"offset\":1,\"target_file\":\"{LOG}\"}}]\n{}",
         "x".repeat(600),
@@ -121,7 +121,7 @@ fn a_log_over_its_cap_says_what_it_keeps() {
         "first\n[lines 2-1001 (1000 lines) not shown, the log keeps the first 134217728 and the last 134217728 bytes: \
          read_file {{\"offset\":2,\"target_file\":\"{LOG}\"}}]\nlast"
     );
-    assert_eq!(project_command(&run, 2_000, tokens).body, expected);
+    assert_eq!(project_command(&run, CallId(7), 2_000, tokens).body, expected);
 }
 
 fn output() -> impl Strategy<Value = String> {
@@ -144,7 +144,7 @@ proptest! {
     ) {
         let mut run = run(Exit::Code(1), &output, &stderr);
         run.left_running = pids;
-        let shown = project_command(&run, budget, tokens);
+        let shown = project_command(&run, CallId(7), budget, tokens);
         prop_assert!(tokens(&shown.body) <= budget, "{} > {budget}: {}", tokens(&shown.body), shown.body);
         let lines = Lines::of(&run.output);
         if !shown.partial {

@@ -1,0 +1,46 @@
+//! A session's commands in the background, as far as its actor is concerned: it ends when they have ended, and tells the
+//! machine of every end.
+
+use super::driver::Driver;
+use super::setup::canonical;
+use plimsoll_core::tool::outcome::TaskEnd;
+use plimsoll_core::turn::input::InputBody;
+use std::path::PathBuf;
+
+impl Driver {
+    /// The session's folder.
+    fn folder(&self) -> PathBuf {
+        canonical(&self.store.session_folder(&self.id))
+    }
+
+    /// Ends the session: its turn, unless that waits for answers only, and its commands in the background.
+    pub(super) async fn close(&mut self) {
+        self.project.shared.background.stop_session(&self.folder());
+        self.input(InputBody::Close).await;
+    }
+
+    /// After [`Self::close`]: whether nothing works for the session any more.
+    pub(super) async fn is_over(&mut self) -> bool {
+        let folder = self.folder();
+        if self.is_idle() && self.project.shared.background.count(&folder) == 0 {
+            self.tell_ended().await;
+        }
+        self.is_idle() && self.machine.as_ref().is_none_or(|machine| machine.in_background().is_empty())
+    }
+
+    /// Tells the machine which of its commands in the background have ended without its knowing.
+    pub(super) async fn tell_ended(&mut self) {
+        let Some(machine) = &self.machine else { return };
+        let folder = self.folder();
+        for call in machine.in_background() {
+            let lost = TaskEnd { call, exit: None, duration_ms: 0, told: false };
+            let end = match self.project.shared.background.find(&folder, call) {
+                Some(task) => task.end(),
+                None => Some(lost),
+            };
+            if let Some(end) = end {
+                Box::pin(self.input(InputBody::TaskEnded(end))).await;
+            }
+        }
+    }
+}
