@@ -14,6 +14,7 @@ mod crash;
 mod daemon_life;
 mod data;
 mod disk_full;
+mod edits;
 mod git;
 mod interrupt;
 mod models;

@@ -61,9 +61,9 @@ pub enum PutError {
     /// Writing in place broke off: the file holds a part of the new content.
     #[error("was written only in part: {0}")]
     Partial(#[source] io::Error),
-    /// It changed at the very moment of its removal, and its name was taken by yet another file: the former is kept
-    /// under this name in the same folder.
-    #[error("changed while it was removed; what was there is now called `{0}`")]
+    /// It changed at the very moment, and its name was taken by yet another file: the former is kept under this name in
+    /// the same folder.
+    #[error("changed meanwhile more than once; what was there in between is now called `{0}`")]
     Aside(String),
     /// Anything else.
     #[error("cannot be written: {0}")]

@@ -103,6 +103,7 @@ fn loaded(view: LoadedView, grants: Vec<Rule>) -> Loaded {
         operations: view.operations,
         asks: view.session.open_asks,
         grants,
+        shown: view.shown,
         todos: view.todos,
         open_calls: open_calls(&view.items),
         usage: view.usage,

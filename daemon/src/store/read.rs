@@ -9,6 +9,7 @@ use plimsoll_core::id::{AskId, CallId, EpochNo, ItemNo, RequestNo, Revision, Seq
 use plimsoll_core::ledger::Operation;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::{Body, Outcome, Todo};
+use plimsoll_core::tool::projection::Shown;
 use plimsoll_core::transcript::batch::{SessionState, StoredProjection};
 use plimsoll_core::transcript::codec::{self, CodecError};
 use plimsoll_core::transcript::item::{Item, ItemBody};
@@ -101,6 +102,14 @@ fn session_row(path: &Path, row: &Row<'_>) -> rusqlite::Result<Result<SessionRow
 /// A counter column; SQLite's integers are signed, the store's are not.
 pub(super) fn number(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
     row.get::<_, i64>(at).map(|value| value.max(0) as u64)
+}
+
+/// What cannot be read was not shown: files are read again then, and nothing else is lost.
+fn shown(json: &str) -> Vec<Shown> {
+    serde_json::from_str(json).unwrap_or_else(|error| {
+        tracing::warn!(%error, "what a result showed of files cannot be read");
+        Vec::new()
+    })
 }
 
 /// Reads one session's rows.
@@ -248,14 +257,27 @@ impl Reader<'_> {
 
     pub(super) fn projection(&self, sid: i64, call: CallId) -> Result<Option<StoredProjection>, StoreError> {
         let found = self.rows(
-            "SELECT call, is_error, tokens, partial, codec, len, body FROM projection WHERE sid = ?1 AND call = ?2",
+            "SELECT call, is_error, tokens, partial, codec, len, body, shown FROM projection \
+             WHERE sid = ?1 AND call = ?2",
             params![sid, call.0 as i64],
             |row| {
                 let (is_error, tokens, partial) = (row.get(1)?, number(row, 2)?, row.get(3)?);
-                Ok(self.text(row, 4)?.map(|text| StoredProjection { call, text, is_error, tokens, partial }))
+                let shown = shown(row.get_ref(7)?.as_str()?);
+                Ok(self.text(row, 4)?.map(|text| StoredProjection { call, text, is_error, tokens, partial, shown }))
             },
         )?;
         Ok(found.into_iter().next())
+    }
+
+    /// What all results showed of files, oldest first. Read from an index alone: the texts are many times as long.
+    pub(super) fn shown(&self, sid: i64) -> Result<Vec<Shown>, StoreError> {
+        let mut rows = self.rows(
+            "SELECT rid, shown FROM projection INDEXED BY projection_shown WHERE sid = ?1 AND shown <> '[]'",
+            [sid],
+            |row| Ok(Ok((row.get::<_, i64>(0)?, shown(row.get_ref(1)?.as_str()?)))),
+        )?;
+        rows.sort_by_key(|(rid, _)| *rid);
+        Ok(rows.into_iter().flat_map(|(_, shown)| shown).collect())
     }
 
     /// All items from `from` on, results with their projections.

@@ -6,6 +6,7 @@ use plimsoll_core::ledger::Operation;
 use plimsoll_core::model::usage::Usage;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::Todo;
+use plimsoll_core::tool::projection::Shown;
 use plimsoll_core::transcript::batch::{SessionState, StoredProjection};
 use plimsoll_core::transcript::epoch::{Epoch, RequestEnd, RequestRow, Segment};
 use plimsoll_core::transcript::item::Item;
@@ -174,6 +175,8 @@ pub struct LoadedView {
     pub turn_usage: Usage,
     /// Operations that are not settled, unknown ones included, by call.
     pub operations: Vec<Operation>,
+    /// What results showed of files, oldest first.
+    pub shown: Vec<Shown>,
     /// The todo list as last written.
     pub todos: Vec<Todo>,
     /// The project's revision that was last cited.

@@ -58,6 +58,7 @@ impl Reader<'_> {
             last_end,
             items: self.view_items(sid, from)?,
             operations: self.operations(sid, true)?,
+            shown: self.shown(sid)?,
             todos: self.todos(sid)?,
             revision: self.revision()?,
             session,

@@ -215,10 +215,10 @@ impl Sql<'_> {
             )?;
         }
         for projection in &batch.projections {
-            bytes += projection.body.body.len() as u64;
+            bytes += (projection.body.body.len() + projection.shown.len()) as u64;
             self.execute(
-                "INSERT INTO projection (sid, call, is_error, tokens, partial, codec, len, body) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                "INSERT INTO projection (sid, call, is_error, tokens, partial, codec, len, body, shown) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
                 params![
                     sid,
                     projection.call as i64,
@@ -227,7 +227,8 @@ impl Sql<'_> {
                     projection.partial,
                     projection.body.codec,
                     projection.body.len as i64,
-                    projection.body.body
+                    projection.body.body,
+                    projection.shown
                 ],
             )?;
         }

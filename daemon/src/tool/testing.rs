@@ -4,8 +4,8 @@ use super::{Tool, ToolEnv, ToolRun};
 use plimsoll_core::id::{CallId, EvidenceId, Revision};
 use plimsoll_core::permission::leave::Leave;
 use plimsoll_core::tool::args;
-use plimsoll_core::tool::call::Call;
-use plimsoll_core::tool::outcome::{Body, Entries, FileRead, Matches, Outcome, Status};
+use plimsoll_core::tool::call::{Call, Prepared};
+use plimsoll_core::tool::outcome::{Body, Edited, Entries, FileRead, Matches, Outcome, Status};
 use plimsoll_core::tool::projection::{Budget, Projection, ProjectionInput, project};
 use plimsoll_core::tool::spec;
 use serde_json::Value;
@@ -55,17 +55,40 @@ impl Place {
     }
 
     pub async fn call_with(&self, tool: &dyn Tool, arguments: Value, cancel: &CancellationToken) -> Outcome {
+        match self.prepare(tool, arguments).await {
+            Ok((call, prepared)) => self.run(tool, &call, &prepared, cancel).await,
+            Err(problem) => Outcome::failed(problem),
+        }
+    }
+
+    pub async fn prepare(&self, tool: &dyn Tool, arguments: Value) -> Result<(Call, Prepared), String> {
         let schema = spec::find(tool.name()).unwrap().schema;
         let args = args::parse(&arguments.to_string(), schema).unwrap();
         let call = Call { id: CallId(7), tool: tool.name().to_owned(), args };
-        let prepared = match tool.prepare(&call, &self.env).await {
-            Ok(prepared) => prepared,
-            Err(problem) => return Outcome::failed(problem),
-        };
+        let prepared = tool.prepare(&call, &self.env).await?;
+        Ok((call, prepared))
+    }
+
+    pub async fn run(&self, tool: &dyn Tool, call: &Call, prepared: &Prepared, cancel: &CancellationToken) -> Outcome {
         let (events, _keep) = mpsc::channel(8);
         let (env, leave) = (&self.env, Leave::FREE);
-        let run = ToolRun { call: &call, prepared: &prepared, leave, env, events, cancel: cancel.clone() };
-        tool.run(run).await
+        tool.run(ToolRun { call, prepared, leave, env, events, cancel: cancel.clone() }).await
+    }
+
+    pub async fn edited(&self, tool: &dyn Tool, arguments: Value) -> Edited {
+        match self.call(tool, arguments).await {
+            Outcome { status: Status::Ok, body: Body::Edit(edited) } => edited,
+            other => panic!("no edit: {other:?}"),
+        }
+    }
+
+    pub fn bytes(&self, path: impl AsRef<Path>) -> Vec<u8> {
+        std::fs::read(self.w.join(path)).unwrap()
+    }
+
+    /// Names in the workspace's folder, sorted.
+    pub fn names(&self) -> Vec<String> {
+        names(&self.w)
     }
 
     pub async fn problem(&self, tool: &dyn Tool, arguments: Value) -> String {
@@ -116,6 +139,14 @@ pub fn shown(tool: &str, outcome: &Outcome) -> Projection {
 /// Paths of entries.
 pub fn paths(entries: &Entries) -> Vec<&str> {
     entries.entries.iter().map(|entry| entry.path.as_str()).collect()
+}
+
+/// Names in a folder, sorted.
+pub fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
 }
 
 /// Makes a named pipe.

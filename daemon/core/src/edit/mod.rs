@@ -13,6 +13,7 @@ pub mod patch;
 mod region;
 mod replace;
 mod search;
+pub mod seen;
 
 #[cfg(test)]
 mod tests;

@@ -109,7 +109,9 @@ fn fit_object(
     at: &str,
     problems: &mut Vec<String>,
 ) -> Map<String, Value> {
-    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return object };
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+        return fit_entries(object, schema, at, problems);
+    };
     let mut fitted = Map::new();
     for (name, property) in properties {
         let path = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
@@ -132,6 +134,18 @@ fn fit_object(
     fitted
 }
 
+/// An object whose names are not known: each value as `additionalProperties` wants it. A null is absent.
+fn fit_entries(object: Map<String, Value>, schema: &Value, at: &str, problems: &mut Vec<String>) -> Map<String, Value> {
+    let Some(entry) = schema.get("additionalProperties").filter(|entry| entry.is_object()) else { return object };
+    let entries = object.into_iter().filter(|(_, value)| !value.is_null());
+    entries
+        .filter_map(|(name, value)| {
+            let value = fit(value, entry, &format!("{at}[{name:?}]"), problems)?;
+            Some((name, value))
+        })
+        .collect()
+}
+
 /// `value` as the type that `schema` wants; none, with a problem noted, when it cannot be.
 fn fit(value: Value, schema: &Value, at: &str, problems: &mut Vec<String>) -> Option<Value> {
     let wrong = |value: &Value, problems: &mut Vec<String>| {
@@ -152,6 +166,11 @@ fn fit(value: Value, schema: &Value, at: &str, problems: &mut Vec<String>) -> Op
                 single @ Value::Object(_) if item_type == Some("object") => vec![single],
                 other => return wrong(&other, problems),
             };
+            if let Some(least) = least_items(schema).filter(|least| (list.len() as u64) < *least) {
+                let got = if list.is_empty() { "none".to_owned() } else { list.len().to_string() };
+                problems.push(format!("`{at}` should have at least {least} {}, got {got}", entries(least)));
+                return None;
+            }
             let before = problems.len();
             let fitted: Vec<Value> = list
                 .into_iter()
@@ -221,6 +240,14 @@ fn in_range(number: i64, schema: &Value) -> bool {
     bound("minimum").is_none_or(|least| number >= least) && bound("maximum").is_none_or(|most| number <= most)
 }
 
+fn least_items(schema: &Value) -> Option<u64> {
+    schema.get("minItems").and_then(Value::as_u64).filter(|least| *least > 0)
+}
+
+fn entries(count: u64) -> &'static str {
+    if count == 1 { "entry" } else { "entries" }
+}
+
 fn is_required(schema: &Value, name: &str) -> bool {
     let required = schema.get("required").and_then(Value::as_array);
     required.is_some_and(|names| names.iter().any(|one| one == name))
@@ -242,13 +269,17 @@ fn expected(schema: &Value) -> String {
                 (None, None) => "an integer".to_owned(),
             }
         }
-        Some("array") => match schema.get("items") {
-            Some(items) if items.get("type").and_then(Value::as_str) == Some("object") => {
-                format!("an array of objects {}", describe(items))
+        Some("array") => {
+            let least =
+                least_items(schema).map_or(String::new(), |least| format!(" of at least {least} {}", entries(least)));
+            match schema.get("items") {
+                Some(items) if items.get("type").and_then(Value::as_str) == Some("object") => {
+                    format!("an array{least}{} objects {}", if least.is_empty() { " of" } else { ":" }, describe(items))
+                }
+                Some(items) => format!("an array{least}, each entry {}", expected(items)),
+                None => format!("an array{least}"),
             }
-            Some(items) => format!("an array, each entry {}", expected(items)),
-            None => "an array".to_owned(),
-        },
+        }
         Some("object") => describe(schema),
         Some("boolean") => "true or false".to_owned(),
         Some("number") => "a number".to_owned(),
@@ -260,7 +291,10 @@ fn expected(schema: &Value) -> String {
 /// The fields of an object: required ones with their types, optional ones by name.
 fn describe(schema: &Value) -> String {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
-        return "a JSON object".to_owned();
+        return match schema.get("additionalProperties").filter(|entry| entry.is_object()) {
+            Some(entry) => format!("a JSON object, each value {}", expected(entry)),
+            None => "a JSON object".to_owned(),
+        };
     };
     let mut out = String::from("{");
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
@@ -300,126 +334,4 @@ fn shown(value: &Value) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tool::spec;
-    use proptest::prelude::*;
-    use serde_json::json;
-
-    fn schema(tool: &str) -> &'static str {
-        spec::find(tool).unwrap().schema
-    }
-
-    fn check(tool: &str, raw: &str, expected: Value) {
-        assert_eq!(parse(raw, schema(tool)), Ok(expected), "{raw}");
-    }
-
-    fn check_error(tool: &str, raw: &str, expected: &str) {
-        assert_eq!(parse(raw, schema(tool)).unwrap_err().to_string(), expected, "{raw}");
-    }
-
-    const OPEN: &str =
-        r#"{"type":"object","properties":{"a":{"type":"string"},"list":{"type":"array","items":{"type":"string"}}}}"#;
-
-    #[test]
-    fn no_arguments_are_an_empty_object() {
-        for raw in ["", "  \n", "null", "{}", "\"\"", "\"{}\"", "\"null\""] {
-            assert_eq!(parse(raw, OPEN), Ok(json!({})), "{raw:?}");
-        }
-    }
-
-    #[test]
-    fn what_models_send_is_understood() {
-        check(
-            "grep",
-            r#"{"pattern":"x","literal":"true","context_lines":"2","before_lines":3.0,"path":null,"glob":"","why":"extra"}"#,
-            json!({"pattern":"x","literal":true,"context_lines":2,"before_lines":3}),
-        );
-        check("read_file", r#""{\"target_file\":\"a\",\"offset\":\"5\"}""#, json!({"target_file":"a","offset":5}));
-        check(
-            "list_dir",
-            r#"{"target_directory":".","ignore_globs":"*.rs"}"#,
-            json!({"target_directory":".","ignore_globs":["*.rs"]}),
-        );
-        check(
-            "list_dir",
-            r#"{"target_directory":".","ignore_globs":"[\"a\",\"b\"]"}"#,
-            json!({"target_directory":".","ignore_globs":["a","b"]}),
-        );
-        check("read_file", r#"{"target_file":12}"#, json!({"target_file":"12"}));
-        check(
-            "todo_write",
-            r#"{"merge":"False","todos":"[{\"id\":1,\"content\":\"c\",\"status\":\"Pending\",\"x\":1}]"}"#,
-            json!({"merge":false,"todos":[{"id":"1","content":"c","status":"pending"}]}),
-        );
-    }
-
-    #[test]
-    fn broken_json_is_told_with_its_place() {
-        check_error(
-            "run_terminal_cmd",
-            r#"{"command": "touch P"#,
-            "the arguments are not valid JSON: EOF while parsing a string (line 1, column 20), after \"{\\\"command\\\": \\\"touch P\". \
-             Send {\"command\": a string}, optional: working_directory, timeout_ms, is_background, explanation",
-        );
-    }
-
-    #[test]
-    fn other_json_than_an_object_is_refused() {
-        let right =
-            "Send {\"target_file\": a string}, optional: offset, limit, byte_offset, byte_limit, expected_version";
-        check_error("read_file", "[1]", &format!("the arguments are an array, not a JSON object. {right}"));
-        check_error("read_file", "\"x\"", &format!("the arguments are a string, not a JSON object. {right}"));
-        check_error("read_file", "7", &format!("the arguments are a number, not a JSON object. {right}"));
-    }
-
-    #[test]
-    fn missing_and_wrong_fields_are_all_named() {
-        let right =
-            "Send {\"target_file\": a string}, optional: offset, limit, byte_offset, byte_limit, expected_version";
-        check_error(
-            "read_file",
-            r#"{"path":"ok.txt","offset":0,"limit":"many"}"#,
-            &format!(
-                "the arguments do not fit: `target_file` is missing (a string); `offset` should be an integer of at \
-                 least 1, got 0; `limit` should be an integer of at least 1, got \"many\". {right}"
-            ),
-        );
-        check_error(
-            "read_file",
-            r#"{"target_file":null}"#,
-            &format!("the arguments do not fit: `target_file` is missing (a string). {right}"),
-        );
-    }
-
-    #[test]
-    fn entries_of_a_list_are_checked() {
-        let todo =
-            "{\"id\": a string, \"content\": a string, \"status\": one of pending, in_progress, completed, cancelled}";
-        check_error(
-            "todo_write",
-            r#"{"merge":true,"todos":[{"id":"1","content":"a","status":"pending"},{"id":"2","status":"done"}]}"#,
-            &format!(
-                "the arguments do not fit: `todos[1].content` is missing (a string); `todos[1].status` should be one of \
-                 pending, in_progress, completed, cancelled, got \"done\". \
-                 Send {{\"merge\": true or false, \"todos\": an array of objects {todo}}}"
-            ),
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_gives_an_object_or_an_error(raw in ".{0,60}") {
-            if let Ok(args) = parse(&raw, schema("grep")) {
-                prop_assert!(args["pattern"].is_string());
-            }
-        }
-
-        #[test]
-        fn what_fits_stays_as_it_is(offset in 1_i64..1_000_000, name in "[a-z/]{1,20}") {
-            let args = json!({"target_file": name, "offset": offset});
-            prop_assert_eq!(parse(&args.to_string(), schema("read_file")), Ok(args.clone()));
-            prop_assert_eq!(parse(&json!(args.to_string()).to_string(), schema("read_file")), Ok(args));
-        }
-    }
-}
+mod tests;

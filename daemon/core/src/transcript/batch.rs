@@ -5,6 +5,7 @@ use super::item::Item;
 use crate::event::{Ask, Event};
 use crate::id::{CallId, Revision, TurnNo};
 use crate::ledger::Operation;
+use crate::tool::projection::Shown;
 use serde::{Deserialize, Serialize};
 
 /// One transaction on one session. Empty parts are not written; parts are written in the order of the fields.
@@ -49,6 +50,9 @@ pub struct StoredProjection {
     pub tokens: u64,
     /// Whether something was left out.
     pub partial: bool,
+    /// What it shows of files, by canonical path; of an edit, all that is known of the new version.
+    #[serde(default)]
+    pub shown: Vec<Shown>,
 }
 
 /// What a session is doing, as the lists show it.

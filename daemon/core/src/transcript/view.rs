@@ -149,8 +149,14 @@ mod tests {
     }
 
     fn shown(id: u64, text: &str) -> (CallId, StoredProjection) {
-        let projection =
-            StoredProjection { call: CallId(id), text: text.to_owned(), is_error: false, tokens: 1, partial: false };
+        let projection = StoredProjection {
+            call: CallId(id),
+            text: text.to_owned(),
+            is_error: false,
+            tokens: 1,
+            partial: false,
+            shown: Vec::new(),
+        };
         (CallId(id), projection)
     }
 

@@ -8,6 +8,7 @@ use crate::ledger::{OpState, Operation};
 use crate::model::usage::Usage;
 use crate::permission::rule::Rule;
 use crate::tool::outcome::Todo;
+use crate::tool::projection::Shown;
 use crate::transcript::batch::SessionState;
 
 /// See the module's head.
@@ -27,6 +28,8 @@ pub struct Loaded {
     pub asks: Vec<Ask>,
     /// Grants of this session, from its answered questions.
     pub grants: Vec<Rule>,
+    /// What the model was shown of files, oldest first.
+    pub shown: Vec<Shown>,
     /// The todo list.
     pub todos: Vec<Todo>,
     /// Calls of the last turn that have no result: id, tool, step.

@@ -7,6 +7,7 @@ use super::phase::suspend::taken_up;
 pub use super::state::{Counters, Settings};
 use super::state::{Given, Phase, Turn};
 use crate::context::view::View;
+use crate::edit::seen::Seen;
 use crate::event::{Event, EventBody};
 use crate::id::{CallId, ItemNo, Revision, StepNo, TurnNo};
 use crate::ledger::{OpState, Operation};
@@ -32,6 +33,8 @@ pub struct Machine {
     pub(super) queue: VecDeque<(TurnNo, Prompt)>,
     pub(super) todos: Vec<Todo>,
     pub(super) grants: Vec<Rule>,
+    /// What the model was shown of files.
+    pub(super) seen: Seen,
     /// Calls whose outcome is unknown.
     pub(super) unsettled: Vec<CallId>,
     pub(super) revision: Revision,
@@ -73,6 +76,7 @@ impl Machine {
             counters: loaded.counters,
             todos: loaded.todos.clone(),
             grants: loaded.grants.clone(),
+            seen: Seen::of(&loaded.shown),
             unsettled,
             tasks,
             ended: Vec::new(),

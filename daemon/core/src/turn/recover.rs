@@ -249,6 +249,7 @@ impl Recovery<'_> {
                 is_error: projection.is_error,
                 tokens: projection.tokens,
                 partial: projection.partial,
+                shown: Vec::new(),
             });
             let revision = self.loaded.revision;
             self.item(ItemBody::ToolResult(ToolResult {

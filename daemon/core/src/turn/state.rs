@@ -84,6 +84,8 @@ pub(super) struct Slot {
     pub(super) arguments: String,
     pub(super) spec: Option<&'static Spec>,
     pub(super) call: Option<Call>,
+    /// Canonical path of the first thing that it acts on, once that is known.
+    pub(super) target: Option<String>,
     /// Its record in the ledger, once it has one.
     pub(super) operation: Option<Operation>,
     pub(super) state: SlotState,

@@ -9,6 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How old a temporary file must be to count as left by a crash: no write takes that long.
@@ -97,19 +98,21 @@ impl<'a> Temp<'a> {
         }
         // It gets its name back. When somebody has meanwhile replaced what was put there, theirs is the newest, and the
         // next to get it. Files are held open, so that their numbers stay theirs.
-        let mut put = self.number(&self.place.name);
+        let own = self.file.metadata()?;
+        let mut put = Some((own.dev(), own.ino()));
         let mut held = Vec::new();
         for _ in 0..MOST_TURNS {
             let back = self.number(&self.name);
             self.exchange()?;
             let came = self.number(&self.name);
             if came.is_none() || came == put {
-                break;
+                return Err(PutError::Changed { now: self.place.version_now() });
             }
             held.push(std::mem::replace(&mut aside, self.place.look_at(&self.name)));
             put = back;
         }
-        Err(PutError::Changed { now: self.place.version_now() })
+        self.named = false;
+        Err(PutError::Aside(self.name.to_string_lossy().into_owned()))
     }
 
     /// By what a name's file is known, whatever it is.

@@ -75,6 +75,7 @@ async fn a_turn_can_go_on_from_what_was_loaded() {
         last_end: None,
         items: vec![ViewItem { item: assistant(6, "so far"), projection: None }],
         operations: vec![operation(2, OpState::Unknown)],
+        shown: vec![shown(1), shown(2)],
         todos: vec![Todo { id: "1".into(), content: "look".into(), status: TodoStatus::Pending }],
         revision: Revision(3),
     };

@@ -16,6 +16,7 @@ use plimsoll_core::ledger::{OpState, Operation};
 use plimsoll_core::model::request::{Api, Params};
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::{Body, Outcome, Status};
+use plimsoll_core::tool::projection::Shown;
 use plimsoll_core::transcript::batch::{Batch, StoredProjection};
 use plimsoll_core::transcript::epoch::{Epoch, EpochCause, RequestRow, Segment, Stated, request_hash};
 use plimsoll_core::transcript::item::{AssistantText, Item, ItemBody, ToolCall, ToolResult, UserMessage};
@@ -111,7 +112,18 @@ fn result(no: u64, call: u64, body: Body) -> Item {
 }
 
 fn projection(call: u64, text: &str) -> StoredProjection {
-    StoredProjection { call: CallId(call), text: text.into(), is_error: false, tokens: 7, partial: true }
+    StoredProjection {
+        call: CallId(call),
+        text: text.into(),
+        is_error: false,
+        tokens: 7,
+        partial: true,
+        shown: vec![shown(call)],
+    }
+}
+
+fn shown(call: u64) -> Shown {
+    Shown { path: "/w/a.rs".into(), version: format!("v{call}"), lines: vec![(1, call)], cut: vec![1], total: 9 }
 }
 
 fn added(seq: u64, item: u64) -> Event {

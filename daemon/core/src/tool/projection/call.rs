@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// `<tool> {"field":value,…}` with the fields in the given order; nulls are left out.
-pub(super) fn call(tool: &str, fields: &[(&str, Value)]) -> String {
+pub(crate) fn call(tool: &str, fields: &[(&str, Value)]) -> String {
     let mut out = format!("{tool} {{");
     let mut first = true;
     for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
@@ -21,7 +21,7 @@ pub(super) fn call(tool: &str, fields: &[(&str, Value)]) -> String {
 }
 
 /// Versions are shown by their first digits: enough to tell any two versions of one file apart.
-pub(super) fn short_version(version: &str) -> &str {
+pub(crate) fn short_version(version: &str) -> &str {
     version.get(..VERSION_DIGITS).unwrap_or(version)
 }
 

@@ -2,7 +2,7 @@
 
 use super::call::{call, short_version};
 use super::lines::Lines;
-use super::{Parts, ProjectionInput, room};
+use super::{Parts, ProjectionInput, Shown, room};
 use crate::tokens::prefix_within;
 use crate::tool::outcome::FileRead;
 use serde_json::json;
@@ -15,10 +15,11 @@ const WHOLE: &[&str] = &["AGENTS.md", "CLAUDE.md", "SKILL.md"];
 /// its call.
 const LEAST_CHARS: usize = 400;
 
-pub(super) fn file(input: &ProjectionInput<'_>, file: &FileRead) -> Parts {
+/// Of what it shows of the file `seen` gets a note.
+pub(super) fn file(input: &ProjectionInput<'_>, file: &FileRead, seen: &mut Vec<Shown>) -> Parts {
     let mut parts = match file.bytes {
-        Some((start, end)) => by_bytes(input, file, start, end),
-        None => by_lines(input, file),
+        Some((start, end)) => by_bytes(input, file, (start, end), seen),
+        None => by_lines(input, file, seen),
     };
     parts.facts.push(format!("v {}", short_version(&file.version)));
     if let Some(expected) = &file.expected {
@@ -39,8 +40,9 @@ pub(super) fn file(input: &ProjectionInput<'_>, file: &FileRead) -> Parts {
     parts
 }
 
-fn by_lines(input: &ProjectionInput<'_>, file: &FileRead) -> Parts {
+fn by_lines(input: &ProjectionInput<'_>, file: &FileRead, seen: &mut Vec<Shown>) -> Parts {
     if file.lines.is_empty() {
+        seen.push(Shown::of(file, &[], Vec::new()));
         return Parts { facts: vec![file.path.clone(), "empty, 0 lines".to_owned()], ..Parts::default() };
     }
     let limit = if file.asked_range {
@@ -70,6 +72,7 @@ fn by_lines(input: &ProjectionInput<'_>, file: &FileRead) -> Parts {
         .iter()
         .map(|(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") })
         .collect();
+    seen.push(Shown::of(file, &shown.ranges, shown.cut));
     let word = if ranges.len() == 1 && !ranges.iter().any(|range| range.contains('-')) { "line" } else { "lines" };
     Parts {
         facts: vec![file.path.clone(), format!("{word} {} of {}", ranges.join(", "), file.total_lines)],
@@ -80,7 +83,7 @@ fn by_lines(input: &ProjectionInput<'_>, file: &FileRead) -> Parts {
 
 /// A stretch of bytes, shown as it stands. Only of plain UTF-8 is it known which bytes a character was: other
 /// encodings are shown as far as the tool read them, which is little.
-fn by_bytes(input: &ProjectionInput<'_>, file: &FileRead, start: u64, end: u64) -> Parts {
+fn by_bytes(input: &ProjectionInput<'_>, file: &FileRead, (start, end): (u64, u64), seen: &mut Vec<Shown>) -> Parts {
     let text = file.lines.first().map(String::as_str).unwrap_or_default();
     let until = file.asked_until.unwrap_or(end).max(end);
     let mut shown = text;
@@ -104,6 +107,10 @@ fn by_bytes(input: &ProjectionInput<'_>, file: &FileRead, start: u64, end: u64) 
         );
         // Writing to a String cannot fail.
         let _ = write!(body, "\n[bytes {shown_end}-{until} ({} bytes) not shown: {rest}]", until - shown_end);
+    }
+    // Which lines a part of a file's bytes is, is not known.
+    if start == 0 && shown_end == file.total_bytes {
+        seen.push(Shown::of(file, &[(1, file.total_lines)], Vec::new()));
     }
     Parts {
         facts: vec![file.path.clone(), format!("bytes {start}-{shown_end} of {}", file.total_bytes)],

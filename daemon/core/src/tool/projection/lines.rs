@@ -39,13 +39,16 @@ pub(super) struct Shown {
     pub ranges: Vec<(u64, u64)>,
     /// Whether a line or a part of one is left out.
     pub partial: bool,
+    /// Shown lines of which a part is left out.
+    pub cut: Vec<u64>,
     begun: bool,
 }
 
 impl Lines<'_> {
     /// The lines within `room` tokens; at least the first one.
     pub(super) fn show(&self, room: u64) -> Shown {
-        let mut shown = Shown { body: String::new(), ranges: Vec::new(), partial: false, begun: false };
+        let mut shown =
+            Shown { body: String::new(), ranges: Vec::new(), partial: false, cut: Vec::new(), begun: false };
         let complete = self.tail.is_empty() && self.head.last().is_some_and(|(no, _)| *no == self.last);
         if complete {
             let (all, _) = self.take(self.head.iter(), room, false);
@@ -139,7 +142,10 @@ impl Lines<'_> {
         let (Some(first), Some(last)) = (lines.first(), lines.last()) else { return };
         shown.ranges.push((first.no, last.no));
         for line in lines {
-            shown.partial |= line.cut;
+            if line.cut {
+                shown.partial = true;
+                shown.cut.push(line.no);
+            }
             shown.push_line(&line.text);
         }
     }

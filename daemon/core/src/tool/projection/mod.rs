@@ -13,7 +13,7 @@
 //! what is missing and ends in the exact call that shows it: `<tool> <arguments as JSON>`. Data from outside cannot
 //! open one of Plimsoll's tags: the whole text passes [`crate::escape::data`].
 
-mod call;
+pub(crate) mod call;
 pub mod command;
 pub mod cursor;
 mod edit;
@@ -21,11 +21,14 @@ mod entries;
 mod file;
 mod lines;
 mod matches;
+mod shown;
 mod task;
 mod text;
 
 #[cfg(test)]
 mod tests;
+
+pub use shown::Shown;
 
 use super::outcome::{Body, Outcome, Status};
 use crate::id::{CallId, EvidenceId};
@@ -89,6 +92,8 @@ pub struct Projection {
     pub partial: bool,
     /// Estimated tokens of `text`.
     pub tokens: u64,
+    /// What it shows of files.
+    pub shown: Vec<Shown>,
 }
 
 /// A result's facts and body, before its header is made.
@@ -113,9 +118,10 @@ pub fn project(input: &ProjectionInput<'_>) -> Projection {
         );
         return finish(input, Status::Failed, Parts { body: problem, ..Parts::default() });
     }
+    let mut seen = Vec::new();
     let parts = match &input.outcome.body {
         Body::Text(text) => Ok(text::text(input, text)),
-        Body::File(file) => Ok(file::file(input, file)),
+        Body::File(file) => Ok(file::file(input, file, &mut seen)),
         Body::Entries(list) => entries::entries(input, list),
         Body::Matches(found) => matches::matches(input, found),
         Body::Command(run) => {
@@ -123,11 +129,11 @@ pub fn project(input: &ProjectionInput<'_>) -> Projection {
             Ok(Parts { facts: shown.facts, body: shown.body, partial: shown.partial })
         }
         Body::Todos(todos) => Ok(text::todos(todos)),
-        Body::Edit(edited) => Ok(edit::edit(edited)),
+        Body::Edit(edited) => Ok(edit::edit(input, edited)),
         Body::Task(task) => Ok(task::task(input, task)),
     };
     match parts {
-        Ok(parts) => finish(input, input.outcome.status, parts),
+        Ok(parts) => Projection { shown: seen, ..finish(input, input.outcome.status, parts) },
         Err(problem) => finish(input, Status::Failed, Parts { body: problem, ..Parts::default() }),
     }
 }
@@ -147,7 +153,7 @@ fn finish(input: &ProjectionInput<'_>, status: Status, parts: Parts) -> Projecti
         text.push_str(&parts.body);
     }
     let text = crate::escape::data(&text).into_owned();
-    Projection { tokens: tokens(&text), is_error: status.is_error(), partial: parts.partial, text }
+    Projection { tokens: tokens(&text), is_error: status.is_error(), partial: parts.partial, shown: Vec::new(), text }
 }
 
 /// A tool's name as the header shows it: of a name that the model made up, one line of bounded length.

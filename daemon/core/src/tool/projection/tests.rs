@@ -94,7 +94,11 @@ fn a_small_file_is_shown_whole() {
     let outcome = ok(Body::File(read(&lines, &Value::Null)));
     let projection = project(&input("read_file", &outcome));
     let text = "[read_file ok · a.txt · lines 1-3 of 3 · v 0123456789ab · e/c7@r42]\n1|fn main() {\n2|\n3|}";
-    assert_eq!(projection, Projection { text: text.to_owned(), is_error: false, partial: false, tokens: tokens(text) });
+    let shown = Shown { path: "a.txt".into(), version: VERSION.into(), lines: vec![(1, 3)], cut: Vec::new(), total: 3 };
+    assert_eq!(
+        projection,
+        Projection { text: text.to_owned(), is_error: false, partial: false, tokens: tokens(text), shown: vec![shown] }
+    );
 }
 
 #[test]

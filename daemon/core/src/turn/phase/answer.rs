@@ -120,6 +120,7 @@ impl Machine {
                         arguments: arguments.clone(),
                         spec,
                         call: None,
+                        target: None,
                         operation: None,
                         state: SlotState::Waiting,
                     });

@@ -114,7 +114,9 @@ impl Machine {
             SlotState::Renewing(ask) => Some(Ask::clone(ask)),
             _ => return,
         };
-        let (Some(spec), Ok(prepared)) = (slot.spec, &result) else {
+        let spec = slot.spec;
+        let result = self.admitted(id, result);
+        let (Some(spec), Ok(prepared)) = (spec, &result) else {
             let text = result.err().unwrap_or_default();
             // One that was asked about has a record, and has not begun.
             self.conclude(id, OpState::Cancelled);

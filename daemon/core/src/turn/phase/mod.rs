@@ -10,4 +10,5 @@ mod host;
 mod limits;
 mod outcome;
 mod request;
+mod seen;
 pub(super) mod suspend;

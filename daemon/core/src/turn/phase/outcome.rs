@@ -84,12 +84,14 @@ impl Machine {
             }
         }
         self.count_failure(failure);
+        let shown = self.note_shown(id, &outcome, projection.shown);
         let mut stored = StoredProjection {
             call: id,
             text: projection.text,
             is_error: projection.is_error,
             tokens: projection.tokens,
             partial: projection.partial,
+            shown,
         };
         if let Some(again) = self.count_same(id, &outcome) {
             stored.text = format!("{}\n{again}", stored.text);

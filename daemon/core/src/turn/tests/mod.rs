@@ -7,5 +7,6 @@ mod edges;
 mod limits;
 mod permission;
 mod random;
+mod seen;
 mod suspend;
 mod world;

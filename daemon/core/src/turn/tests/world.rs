@@ -121,6 +121,7 @@ impl Stored {
             operations: self.operations.values().filter(|operation| !operation.state.is_settled()).cloned().collect(),
             asks: self.asks.values().filter(|ask| ask.resolution.is_none()).cloned().collect(),
             grants: Vec::<Rule>::new(),
+            shown: self.projections.values().flat_map(|stored| stored.shown.clone()).collect(),
             todos: Vec::new(),
             open_calls: calls.filter(|(call, ..)| !answered(*call)).collect(),
             running_turn: started.difference(&completed).next().copied(),
