@@ -7,6 +7,7 @@
 
 pub(super) mod danger;
 pub(super) mod heredoc;
+pub mod named;
 pub(super) mod odd;
 pub(super) mod program;
 pub(super) mod readonly;
