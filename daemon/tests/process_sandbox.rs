@@ -4,6 +4,8 @@
 mod support;
 
 use plimsoll::process::Helper;
+use plimsoll::process::limits::Limits;
+use plimsoll::process::sandbox::bubblewrap::Bubblewrap;
 use plimsoll::process::sandbox::probe::{Found, Probe};
 use plimsoll::tool::run_terminal_cmd::RunTerminalCmd;
 use plimsoll_core::id::CallId;
@@ -373,7 +375,7 @@ async fn other_processes_can_be_neither_signalled_nor_traced() {
             "kill -9 $PPID".to_owned(),
             format!("cat /proc/{pid}/environ"),
             format!("head -c 1 /proc/{pid}/mem"),
-            format!("ls /proc/{pid}/root/"),
+            format!("cd /proc/{pid}/root"),
             format!("python3 -c 'import ctypes; exit(ctypes.CDLL(None).ptrace(16, {pid}, 0, 0) != 0)'"),
             format!("nsenter -t {pid} -m -n true"),
         ] {
@@ -466,4 +468,29 @@ async fn what_cannot_be_enforced_is_said_and_the_command_is_not_run() {
         // Bubblewrap is there, tried it, and said why not.
         _ => assert!(output.starts_with("bwrap: "), "{output}"),
     }
+}
+
+#[tokio::test]
+async fn bubblewrap_holds_a_command_the_same_way() {
+    let Some(found) = Bubblewrap::find().filter(Bubblewrap::works) else { return };
+    let jail = Jail::new(ROOTS_OFFLINE);
+    let base = &jail.base;
+    let limits = Limits {
+        leave: ROOTS_OFFLINE,
+        writable: vec![jail.workspace.root.clone(), "/tmp".into()],
+        hidden: ["config", "data", "run", "home/.ssh"].map(|path| base.join(path)).into(),
+        readable: vec![base.join("data/p")],
+    };
+    let wrapped = found.with(&limits, &jail.workspace.root);
+    let command = "echo a > a; cat a @/data/p/log; echo; cat @/data/user.db @/home/.ssh/id_rsa; echo x > @/outside/new; \
+                   chmod 777 @/outside/victim; echo x > @/data/p/log; tail -n +3 /proc/net/dev | grep -vc lo:; pwd";
+    let output = Command::new(&wrapped.program)
+        .args(&wrapped.arguments)
+        .args([BINARY, "__exec", "--inside", &serde_json::to_string(&limits).unwrap()])
+        .arg(command.replace('@', base.to_str().unwrap()))
+        .output()
+        .unwrap();
+    let expected = format!("a\n{SECRET}\n0\n{}\n", jail.workspace.root.display());
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), expected, "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(jail.unharmed());
 }

@@ -145,7 +145,7 @@ async fn a_flood_is_bounded_in_memory_and_shown_with_its_ends() {
     let (first, second) = (&results[0], &results[1]);
     assert!(first.contains("\nfirst\ny\n") && first.contains("\nlast") && first.contains(" not shown"), "{first}");
     assert!(first.len() < 200_000, "{} bytes", first.len());
-    assert!(second.contains("begun") && second.contains("still running in the background"), "{second}");
+    assert!(second.contains("still running in the background"), "{second}");
     server.assert_clean();
 }
 

@@ -15,7 +15,7 @@
 //! and the daemon refuses it ([`origin`](super::origin)).
 
 #[cfg(target_os = "linux")]
-mod bubblewrap;
+pub mod bubblewrap;
 #[cfg(target_os = "linux")]
 mod devices;
 #[cfg(target_os = "linux")]
