@@ -1,15 +1,14 @@
 //! Where a command acts: what the decision about it is made with.
 
-use super::Cwd;
 use crate::tool::ToolEnv;
-use crate::tool::scope::resolve;
+use crate::tool::scope::{Resolved, resolve};
 use plimsoll_core::path::escape;
 use plimsoll_core::permission::command::named::named;
 use plimsoll_core::tool::call::{Target, Zone};
 use std::os::unix::ffi::OsStrExt;
 
 /// The folder, then what the command names outside the project or in protected places, also by links that lead there.
-pub(super) fn targets(env: &ToolEnv, cwd: &Cwd, command: &str) -> Vec<Target> {
+pub(super) fn targets(env: &ToolEnv, cwd: &Resolved, command: &str) -> Vec<Target> {
     let mut targets = vec![cwd.target()];
     for named in named(command) {
         let path = escape(cwd.path.join(&named.path).as_os_str().as_bytes());

@@ -147,6 +147,7 @@ fn slots(loaded: &Loaded) -> Vec<Slot> {
                 arguments: call.arguments.clone(),
                 spec,
                 call: None,
+                target: None,
                 operation: loaded.operations.iter().find(|operation| operation.call == call.call).cloned(),
                 state,
             }

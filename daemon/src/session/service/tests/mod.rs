@@ -7,7 +7,7 @@ mod permissions;
 mod turns;
 
 use super::*;
-use crate::session::api::Update;
+use crate::session::api::{Answer, Update};
 use crate::tool::{ToolEnv, ToolRun};
 use futures_util::future::BoxFuture;
 use plimsoll_core::event::{Event, EventBody, TurnEnd};
