@@ -10,7 +10,7 @@ async fn asked(place: &Place, follower: &mut Follower) -> plimsoll_core::event::
 
 async fn reject(place: &Place, ask: &plimsoll_core::event::Ask) {
     let answer = Answer { ask: ask.id, choice: AskChoice::Reject, advice: None };
-    assert!(soon("the answer", place.service.answer(&Client::default(), &place.id, answer)).await.unwrap());
+    assert!(soon("the answer", place.service.answer(&client(), &place.id, answer)).await.unwrap());
 }
 
 #[tokio::test]
