@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(of(child.id()), Origin::Command);
         assert_eq!((of(std::process::id()), of(1)), (Origin::Outside, Origin::Outside));
         child.kill().unwrap();
-        assert_eq!(of(child.id()), Origin::Unknown);
         child.wait().unwrap();
+        assert_eq!(of(child.id()), Origin::Unknown);
     }
 }

@@ -75,10 +75,10 @@ mod linux {
             if !limits.leave.network {
                 let own = refused.clone().map_or_else(namespaces::own_network, Err);
                 if let Err(why) = own {
-                    let Some(found) = Bubblewrap::find() else {
+                    let Some(found) = Bubblewrap::find().filter(Bubblewrap::works) else {
                         return Err(format!(
                             "it may not use the network, and this system cannot keep it from that: {why}, and \
-                             bubblewrap (bwrap) is not installed"
+                             bubblewrap (bwrap) is missing or cannot do it either"
                         ));
                     };
                     return Ok(Start::Behind(found.with(&limits, &cwd)));

@@ -81,10 +81,9 @@ fn try_all() -> Found {
     use super::bubblewrap::Bubblewrap;
     use super::{files, namespaces};
     let own = namespaces::enter().and_then(|()| namespaces::own_network());
-    let network = own.err().and_then(|why| match Bubblewrap::find() {
-        Some(found) if found.works() => None,
-        Some(_) => Some(format!("{why}, and bubblewrap cannot do it either")),
-        None => Some(format!("{why}, and bubblewrap (bwrap) is not installed")),
+    let network = own.err().and_then(|why| match Bubblewrap::find().filter(Bubblewrap::works) {
+        Some(_) => None,
+        None => Some(format!("{why}, and bubblewrap (bwrap) is missing or cannot do it either")),
     });
     Found { files: files::refused(), network }
 }
