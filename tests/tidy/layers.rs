@@ -38,7 +38,7 @@ const PROTOCOL_USERS: &[&str] = &["acp", "cli", "rpc"];
 /// that it refers to, because one batch holds both.
 const FLOORS: &[&[&str]] = &[
     &["escape", "id", "ingest", "path", "prompt", "time", "tokens"],
-    &["tool", "workspace"],
+    &["edit", "tool", "workspace"],
     &["event", "ledger", "model", "permission", "transcript"],
     &["context", "task"],
     &["compaction", "reminder"],

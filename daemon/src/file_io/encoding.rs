@@ -4,8 +4,14 @@
 //! damaged UTF-8 and shown lossily; else the likeliest legacy encoding is taken.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::Encoding;
+use encoding_rs::{EncoderResult, Encoding};
 use plimsoll_core::ingest::{Source, text as ingest};
+
+/// Bytes from which a legacy encoding is guessed.
+const SAMPLE: usize = 256 * 1024;
+
+/// Bytes before the first one that is not ASCII that are part of the sample: what stands beside it tells most.
+const CONTEXT: usize = 64;
 
 /// How a file's bytes are to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,22 +27,58 @@ impl Decoder {
     /// Plain UTF-8.
     pub const UTF8: Self = Self { encoding: encoding_rs::UTF_8, bom: 0, lossy: false };
 
-    /// The encoding that a byte order mark at the start of `bytes` names.
-    pub fn by_mark(bytes: &[u8]) -> Option<Self> {
-        Encoding::for_bom(bytes).map(|(encoding, bom)| Self { encoding, bom, lossy: false })
-    }
-
-    /// UTF-8 with some invalid bytes.
-    #[must_use]
-    pub fn damaged_utf8(self) -> Self {
-        Self { lossy: true, ..self }
+    /// How these bytes, which are a whole file, are to be read; none when they are no text.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        let mut detect = Detect::new(bytes);
+        detect.feed(bytes.get(detect.bom()..).unwrap_or_default());
+        detect.end()
     }
 
     /// The likeliest encoding of bytes that are not UTF-8.
-    pub fn guess(sample: &[u8]) -> Self {
+    fn guess(sample: &[u8]) -> Self {
         let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
         detector.feed(sample, true);
         Self { encoding: detector.guess(None, Utf8Detection::Deny), bom: 0, lossy: false }
+    }
+
+    /// The bytes of a text, without a byte order mark; else the first character that the encoding does not have. Where
+    /// U+FFFD stands for bytes that are not valid, it is no character that could be written.
+    pub fn encode(self, text: &str) -> Result<Vec<u8>, char> {
+        match self.unit() {
+            Unit::LittleEndian => Ok(text.encode_utf16().flat_map(u16::to_le_bytes).collect()),
+            Unit::BigEndian => Ok(text.encode_utf16().flat_map(u16::to_be_bytes).collect()),
+            Unit::Byte if self.lossy && text.contains(char::REPLACEMENT_CHARACTER) => Err(char::REPLACEMENT_CHARACTER),
+            Unit::Byte if self.encoding == encoding_rs::UTF_8 => Ok(text.as_bytes().to_vec()),
+            Unit::Byte => self.encode_legacy(text),
+        }
+    }
+
+    fn encode_legacy(self, text: &str) -> Result<Vec<u8>, char> {
+        /// Room for what the encoder may still have to write at the end.
+        const SPARE: usize = 16;
+        let mut encoder = self.encoding.new_encoder();
+        let mut bytes = Vec::new();
+        let mut rest = text;
+        loop {
+            bytes.reserve(rest.len() + SPARE);
+            let (result, read) = encoder.encode_from_utf8_to_vec_without_replacement(rest, &mut bytes, true);
+            rest = rest.get(read..).unwrap_or_default();
+            match result {
+                EncoderResult::InputEmpty => return Ok(bytes),
+                EncoderResult::OutputFull => {}
+                EncoderResult::Unmappable(c) => return Err(c),
+            }
+        }
+    }
+
+    /// The byte order mark itself.
+    pub fn mark(self) -> &'static [u8] {
+        match self.unit() {
+            _ if self.bom == 0 => &[],
+            Unit::LittleEndian => &[0xFF, 0xFE],
+            Unit::BigEndian => &[0xFE, 0xFF],
+            Unit::Byte => &[0xEF, 0xBB, 0xBF],
+        }
     }
 
     /// Bytes per unit in which line ends are looked for, and whether the high byte comes first.
@@ -111,6 +153,95 @@ impl Decoder {
             if count(middle) <= chars { low = middle } else { high = middle }
         }
         low
+    }
+}
+
+impl plimsoll_core::edit::Encoding for Decoder {
+    fn encode(&self, text: &str) -> Result<Vec<u8>, char> {
+        Self::encode(*self, text)
+    }
+
+    fn decode(&self, bytes: &[u8]) -> String {
+        Self::decode(*self, bytes).0
+    }
+
+    fn unit(&self) -> usize {
+        match Self::unit(*self) {
+            Unit::Byte => 1,
+            Unit::LittleEndian | Unit::BigEndian => 2,
+        }
+    }
+}
+
+/// Finds out how a file is to be read from its bytes in pieces, whatever the cuts between them.
+pub struct Detect {
+    mark: Option<Decoder>,
+    utf8: Utf8Count,
+    /// The last bytes before `sample` begins.
+    context: Vec<u8>,
+    sample: Vec<u8>,
+    binary: bool,
+}
+
+impl Detect {
+    /// Of a file that begins with these bytes; four are enough.
+    pub fn new(start: &[u8]) -> Self {
+        let mark = Encoding::for_bom(start).map(|(encoding, bom)| Decoder { encoding, bom, lossy: false });
+        Self { mark, utf8: Utf8Count::default(), context: Vec::new(), sample: Vec::new(), binary: false }
+    }
+
+    /// Bytes of the byte order mark, which is not to be fed.
+    pub fn bom(&self) -> usize {
+        self.mark.map_or(0, |mark| mark.bom)
+    }
+
+    /// In what steps line ends are to be looked for.
+    pub fn unit(&self) -> Unit {
+        self.mark.map_or(Unit::Byte, Decoder::unit)
+    }
+
+    /// Takes the next piece; false when the file is known to be no text.
+    pub fn feed(&mut self, text: &[u8]) -> bool {
+        if self.unit() == Unit::Byte {
+            self.binary |= text.contains(&0);
+            self.utf8.feed(text);
+            self.take_sample(text);
+        }
+        !self.binary
+    }
+
+    /// How the file is to be read; none when it is no text.
+    pub fn end(mut self) -> Option<Decoder> {
+        if self.binary {
+            return None;
+        }
+        self.utf8.end();
+        let damaged = |decoder| Decoder { lossy: true, ..decoder };
+        Some(match self.mark {
+            Some(mark) if self.utf8.invalid > 0 => damaged(mark),
+            Some(mark) => mark,
+            None if self.utf8.invalid == 0 => Decoder::UTF8,
+            None if self.utf8.multibyte > self.utf8.invalid => damaged(Decoder::UTF8),
+            None => Decoder::guess(&self.sample),
+        })
+    }
+
+    fn take_sample(&mut self, text: &[u8]) {
+        let text = if self.sample.is_empty() {
+            let ascii = text.iter().take_while(|byte| byte.is_ascii()).count();
+            let (before, from) = text.split_at_checked(ascii).unwrap_or((text, &[]));
+            self.context.extend_from_slice(before.get(before.len().saturating_sub(CONTEXT)..).unwrap_or(before));
+            self.context.drain(..self.context.len().saturating_sub(CONTEXT));
+            if from.is_empty() {
+                return;
+            }
+            self.sample.append(&mut self.context);
+            from
+        } else {
+            text
+        };
+        let room = SAMPLE.saturating_sub(self.sample.len());
+        self.sample.extend_from_slice(text.get(..room).unwrap_or(text));
     }
 }
 

@@ -6,10 +6,12 @@ pub mod encoding;
 pub mod lines;
 pub mod open;
 pub mod pre_image;
+pub mod put;
 pub mod read;
 pub mod version;
 
 pub use open::{OpenError, open_dir, open_file};
+pub use put::{PutError, put, put_link, remove};
 pub use read::{Ask, Page, ReadError, Text, read_text};
 pub use version::Version;
 

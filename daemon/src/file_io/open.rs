@@ -1,11 +1,11 @@
 //! Opening what a canonical path names, and nothing else: no symbolic link on the way, no pipe that blocks.
 
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::{File, FileType, Metadata};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Component, Path};
 
 /// Why a path could not be opened. The texts are for the model and name no path: the caller does.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +70,11 @@ pub fn open_file(canonical: &Path) -> Result<(File, Metadata), OpenError> {
 
 /// Opens the folder at a canonical path for listing. Follows no link.
 pub fn open_dir(canonical: &Path) -> Result<OwnedFd, OpenError> {
-    open(canonical, OFlags::RDONLY | OFlags::DIRECTORY)
+    match open(canonical, OFlags::RDONLY | OFlags::DIRECTORY) {
+        // A link that is to be opened as a folder without being followed is no folder.
+        Err(OpenError::NotDir) if canonical.is_symlink() => Err(OpenError::Link),
+        opened => opened,
+    }
 }
 
 /// What something is when it is no regular file.
@@ -90,7 +94,7 @@ pub fn special(kind: FileType) -> Option<&'static str> {
     }
 }
 
-/// Where the kernel can, no part of the path may be a link; elsewhere, the last part.
+/// No part of the path may be a link; where the kernel cannot see to that, the path is walked part by part.
 fn open(path: &Path, flags: OFlags) -> Result<OwnedFd, OpenError> {
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NOCTTY;
     #[cfg(target_os = "linux")]
@@ -100,5 +104,31 @@ fn open(path: &Path, flags: OFlags) -> Result<OwnedFd, OpenError> {
         Err(errno) => return Err(errno.into()),
         Ok(fd) => return Ok(fd),
     }
-    Ok(rustix::fs::openat(CWD, path, flags, Mode::empty())?)
+    walk(path, flags)
+}
+
+fn walk(path: &Path, flags: OFlags) -> Result<OwnedFd, OpenError> {
+    #[cfg(target_os = "linux")]
+    const STEP: OFlags = OFlags::PATH;
+    #[cfg(not(target_os = "linux"))]
+    const STEP: OFlags = OFlags::RDONLY;
+    let step = STEP | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+        return Ok(rustix::fs::openat(CWD, path, flags, Mode::empty())?);
+    };
+    let mut at = rustix::fs::openat(CWD, Path::new("/"), step, Mode::empty())?;
+    for part in above.components() {
+        let Component::Normal(part) = part else { continue };
+        at = match rustix::fs::openat(&at, part, step, Mode::empty()) {
+            Ok(next) => next,
+            // A link that is to be opened as a folder without being followed is no folder.
+            Err(Errno::NOTDIR) => {
+                let stat = rustix::fs::statat(&at, part, AtFlags::SYMLINK_NOFOLLOW)?;
+                let link = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_symlink();
+                return Err(if link { OpenError::Link } else { OpenError::NotDir });
+            }
+            Err(errno) => return Err(errno.into()),
+        };
+    }
+    Ok(rustix::fs::openat(&at, name, flags, Mode::empty())?)
 }

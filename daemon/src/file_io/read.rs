@@ -3,7 +3,7 @@
 //! Every read looks at the whole file once, for its version, its encoding and its number of lines, in pieces of bounded
 //! size. A file that changes meanwhile is read anew, so that a result is of one moment.
 
-use super::encoding::{Decoder, Unit, Utf8Count};
+use super::encoding::{Decoder, Detect, Unit};
 use super::lines::{EolCount, Eols, Line, Splitter};
 use super::open::{OpenError, open_file};
 use super::version::{HASH_LIMIT, Version};
@@ -32,9 +32,6 @@ const BYTE_PAGE: u64 = 32 * 1024;
 
 /// … and of anything else, which a projection cannot cut, since it does not know which bytes a character was.
 const OTHER_BYTE_PAGE: u64 = 2_000;
-
-/// Bytes from which a legacy encoding is guessed.
-const SAMPLE: usize = 256 * 1024;
 
 /// How often a file that changes while it is read is tried.
 const TRIES: usize = 3;
@@ -245,16 +242,12 @@ impl Reader<'_> {
     }
 
     fn scan(&self, file: &File, metadata: &Metadata) -> Result<Scan, ReadError> {
-        let mark = Decoder::by_mark(&self.source.bytes(0, 4)?);
-        let unit = mark.map_or(Unit::Byte, Decoder::unit);
+        let mut detect = Detect::new(&self.source.bytes(0, 4)?);
         let strong = metadata.len() <= HASH_LIMIT;
         let mut hasher = blake3::Hasher::new();
-        let mut eols = EolCount::new(unit);
-        let mut utf8 = Utf8Count::default();
-        let mut sample = Vec::new();
+        let mut eols = EolCount::new(detect.unit());
         let mut bytes = 0;
-        let mut binary = false;
-        let mut skip = mark.map_or(0, |mark| mark.bom);
+        let mut skip = detect.bom();
         self.pieces(0, |piece| {
             if strong {
                 hasher.update(piece);
@@ -262,26 +255,9 @@ impl Reader<'_> {
             bytes += piece.len() as u64;
             let text = piece.get(std::mem::take(&mut skip)..).unwrap_or_default();
             eols.feed(text);
-            if unit == Unit::Byte {
-                binary = text.contains(&0);
-                utf8.feed(text);
-                if sample.len() < SAMPLE && !text.is_ascii() {
-                    sample.extend_from_slice(text.get(..SAMPLE).unwrap_or(text));
-                }
-            }
-            !binary
+            detect.feed(text)
         })?;
-        if binary {
-            return Err(ReadError::Binary(metadata.len().max(bytes)));
-        }
-        utf8.end();
-        let decoder = match mark {
-            Some(mark) if unit == Unit::Byte && utf8.invalid > 0 => mark.damaged_utf8(),
-            Some(mark) => mark,
-            None if utf8.invalid == 0 => Decoder::UTF8,
-            None if utf8.multibyte > utf8.invalid => Decoder::UTF8.damaged_utf8(),
-            None => Decoder::guess(&sample),
-        };
+        let decoder = detect.end().ok_or(ReadError::Binary(metadata.len().max(bytes)))?;
         let version = if strong {
             Version::Strong(FileVersion::from_hash(hasher.finalize()))
         } else {

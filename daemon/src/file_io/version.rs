@@ -11,6 +11,9 @@ pub const HASH_LIMIT: u64 = 64 * 1024 * 1024;
 /// Bytes at either end of a larger file that go into its weak version.
 const EDGE: usize = 64 * 1024;
 
+/// Bytes that are hashed at once.
+const PIECE: usize = 256 * 1024;
+
 /// Fewest digits by which a call may name a version.
 const SHORTEST: usize = 8;
 
@@ -24,6 +27,27 @@ pub enum Version {
 }
 
 impl Version {
+    /// The version of an open file, whatever its size.
+    pub fn of(file: &File, metadata: &Metadata) -> std::io::Result<Self> {
+        if metadata.len() > HASH_LIMIT {
+            return Self::weak(file, metadata);
+        }
+        let mut hasher = blake3::Hasher::new();
+        let mut piece = vec![0; PIECE.min(metadata.len() as usize + 1)];
+        let mut at = 0;
+        loop {
+            match file.read_at(&mut piece, at) {
+                Ok(0) => return Ok(Self::Strong(FileVersion::from_hash(hasher.finalize()))),
+                Ok(count) => {
+                    hasher.update(piece.get(..count).unwrap_or_default());
+                    at += count as u64;
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// The weak version of an open file.
     pub fn weak(file: &File, metadata: &Metadata) -> std::io::Result<Self> {
         let mut hasher = blake3::Hasher::new();

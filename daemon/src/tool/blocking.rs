@@ -45,6 +45,22 @@ pub async fn run(cancel: &CancellationToken, work: impl FnOnce(&Stop) -> Outcome
     }
 }
 
+/// Runs work that changes something. It is waited for also after a cancellation, since only its end tells what it did; it
+/// looks at [`Stop`] until its effect begins, and gives none when it stopped before.
+pub async fn finish(
+    cancel: &CancellationToken,
+    work: impl FnOnce(&Stop) -> Option<Outcome> + Send + 'static,
+) -> Outcome {
+    let stop = Stop(cancel.clone());
+    match tokio::task::spawn_blocking(move || work(&stop)).await {
+        Ok(outcome) => outcome.unwrap_or_else(cancelled),
+        Err(error) => {
+            tracing::error!(%error, "a tool broke down");
+            Outcome::failed("An internal error broke the call off; look at what it did before calling again.")
+        }
+    }
+}
+
 fn cancelled() -> Outcome {
     Outcome { status: Status::Cancelled, body: Body::Text("Interrupted by the user.".to_owned()) }
 }

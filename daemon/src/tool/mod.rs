@@ -13,15 +13,21 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+pub mod apply_patch;
 pub mod blocking;
+pub mod delete_file;
+mod edit;
 pub mod glob_file_search;
 pub mod grep;
 pub mod list_dir;
+pub mod multi_edit;
 pub mod read_file;
 pub mod registry;
 pub mod run_terminal_cmd;
 pub mod scope;
+pub mod string_replace;
 mod walk;
+pub mod write;
 
 #[cfg(test)]
 mod testing;

@@ -1,10 +1,15 @@
 //! The world tools of this build, by name.
 
 use super::Tool;
+use super::apply_patch::ApplyPatch;
+use super::delete_file::DeleteFile;
 use super::glob_file_search::GlobFileSearch;
 use super::grep::Grep;
 use super::list_dir::ListDir;
+use super::multi_edit::MultiEdit;
 use super::read_file::ReadFile;
+use super::string_replace::StringReplace;
+use super::write::Write;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,9 +20,19 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The tools that only look at files, and `more`.
+    /// The tools that look at files and change them, and `more`.
     pub fn new(more: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
-        let own: [Arc<dyn Tool>; 4] = [Arc::new(ReadFile), Arc::new(ListDir), Arc::new(GlobFileSearch), Arc::new(Grep)];
+        let own: [Arc<dyn Tool>; 9] = [
+            Arc::new(ReadFile),
+            Arc::new(ListDir),
+            Arc::new(GlobFileSearch),
+            Arc::new(Grep),
+            Arc::new(StringReplace),
+            Arc::new(MultiEdit),
+            Arc::new(Write),
+            Arc::new(DeleteFile),
+            Arc::new(ApplyPatch),
+        ];
         Self { tools: own.into_iter().chain(more).map(|tool| (tool.name(), tool)).collect() }
     }
 
@@ -35,7 +50,7 @@ mod tests {
     #[test]
     fn every_tool_has_a_spec_of_a_world_tool() {
         let registry = Registry::new([]);
-        assert_eq!(registry.tools.len(), 4);
+        assert_eq!(registry.tools.len(), 9);
         for (name, tool) in &registry.tools {
             assert_eq!(tool.name(), *name);
             assert_eq!(spec::find(name).map(|spec| spec.kind), Some(Kind::World), "{name}");

@@ -19,8 +19,29 @@ const MOST_LINKS: usize = 40;
 /// Entries of a folder that are compared for the nearest name.
 const MOST_NAMES: usize = 5_000;
 
-/// Folders of the home folder that hold keys.
-const KEY_FOLDERS: &[&str] = &[".ssh", ".gnupg", ".aws"];
+/// What in the home folder holds keys: folders, and single files of folders that hold other things too.
+const KEY_PLACES: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube/config",
+    ".docker/config.json",
+    ".config/gcloud",
+    ".config/gh/hosts.yml",
+    ".config/git/credentials",
+    ".git-credentials",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".password-store",
+    ".local/share/keyrings",
+];
+
+/// Names under which ssh keeps private keys. Outside the roots such a file is one; what a project has committed is not.
+const KEY_NAMES: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk"];
 
 /// A path that the model named, resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +66,15 @@ impl Resolved {
 /// Resolves a path: absolute, or relative to the first root (to another one when it exists only there). The error is
 /// text for the model.
 pub fn resolve(env: &ToolEnv, text: &str) -> Result<Resolved, String> {
+    resolve_as(env, text, true)
+}
+
+/// [`resolve`] for an entry of a folder as such: a symbolic link stands for itself, and lies where it lies.
+pub fn resolve_entry(env: &ToolEnv, text: &str) -> Result<Resolved, String> {
+    resolve_as(env, text, false)
+}
+
+fn resolve_as(env: &ToolEnv, text: &str, follow: bool) -> Result<Resolved, String> {
     if text.is_empty() {
         return Err("The path is empty. Use `.` for the first workspace root.".to_owned());
     }
@@ -62,7 +92,7 @@ pub fn resolve(env: &ToolEnv, text: &str) -> Result<Resolved, String> {
             present(first)?;
         }
         for (no, base) in bases.iter().enumerate() {
-            let (canonical, exists) = canonical(base, path).map_err(|problem| format!("`{text}` {problem}"))?;
+            let (canonical, exists) = canonical(base, path, follow).map_err(|problem| format!("`{text}` {problem}"))?;
             let resolved = locate(env, canonical, exists);
             if exists {
                 return Ok(resolved);
@@ -85,7 +115,15 @@ pub fn resolve(env: &ToolEnv, text: &str) -> Result<Resolved, String> {
 
 /// [`resolve`] for something that must be there: else the error names the nearest names.
 pub fn resolve_existing(env: &ToolEnv, text: &str) -> Result<Resolved, String> {
-    let resolved = resolve(env, text)?;
+    existing(env, resolve(env, text)?)
+}
+
+/// [`resolve_entry`] for something that must be there: else the error names the nearest names.
+pub fn resolve_existing_entry(env: &ToolEnv, text: &str) -> Result<Resolved, String> {
+    existing(env, resolve_entry(env, text)?)
+}
+
+fn existing(env: &ToolEnv, resolved: Resolved) -> Result<Resolved, String> {
     if resolved.exists {
         return Ok(resolved);
     }
@@ -141,8 +179,9 @@ fn spellings(text: &str) -> Vec<Vec<u8>> {
     all
 }
 
-/// `path`, seen from `base`, without `.`, `..` and links; and whether it exists.
-fn canonical(base: &Path, path: &Path) -> Result<(PathBuf, bool), String> {
+/// `path`, seen from `base`, without `.`, `..` and links; and whether it exists. Without `follow` its last part may be a
+/// link.
+fn canonical(base: &Path, path: &Path, follow: bool) -> Result<(PathBuf, bool), String> {
     let mut todo: VecDeque<OsString> = VecDeque::new();
     push_parts(&mut todo, path);
     let mut at = base.to_path_buf();
@@ -161,7 +200,7 @@ fn canonical(base: &Path, path: &Path) -> Result<(PathBuf, bool), String> {
             continue;
         }
         match std::fs::symlink_metadata(&at) {
-            Ok(metadata) if metadata.is_symlink() => {
+            Ok(metadata) if metadata.is_symlink() && (follow || !todo.is_empty()) => {
                 links += 1;
                 if links > MOST_LINKS {
                     return Err("leads through too many symbolic links".to_owned());
@@ -200,13 +239,27 @@ fn locate(env: &ToolEnv, path: PathBuf, exists: bool) -> Resolved {
     Resolved { shown: show(env, &path), zone: zone(env, &path), path, exists }
 }
 
-/// Where a canonical path lies. What is protected stays so inside a root; what is readable, inside what is protected.
+/// Where a canonical path lies. What is protected stays so inside a root; what is readable, inside what is protected; and
+/// pre-images, which hold what may since have been taken out of reach, inside what is readable.
 pub fn zone(env: &ToolEnv, path: &Path) -> Zone {
+    zone_beside(env, &key_places(env), path)
+}
+
+/// The same for many paths: whether each is protected.
+pub fn protected(env: &ToolEnv) -> impl Fn(&Path) -> bool {
+    let keys = key_places(env);
+    move |path| zone_beside(env, &keys, path) == Zone::Protected
+}
+
+fn zone_beside(env: &ToolEnv, keys: &[PathBuf], path: &Path) -> Zone {
     let below = |folders: &[PathBuf]| folders.iter().any(|folder| path.starts_with(folder));
+    if path.starts_with(&env.pre_images) {
+        return Zone::Protected;
+    }
     if below(&env.readable) || path.starts_with(&env.session_dir) {
         return Zone::Readable;
     }
-    if below(&env.protected) || below(&key_folders(env)) {
+    if below(&env.protected) || below(keys) {
         return Zone::Protected;
     }
     let root = env
@@ -222,20 +275,21 @@ pub fn zone(env: &ToolEnv, path: &Path) -> Zone {
     }
     match inside {
         Some((root, inside)) => Zone::Root(WorkspacePath::new(root, escape(inside.as_os_str().as_bytes()))),
+        None if path.file_name().is_some_and(|name| KEY_NAMES.iter().any(|key| name == *key)) => Zone::Protected,
         None => Zone::Outside,
     }
 }
 
-/// Folders that no search enters by itself: Plimsoll's own ones and those with keys.
+/// What no search enters by itself: Plimsoll's own folders and places with keys.
 pub fn forbidden(env: &ToolEnv) -> Vec<PathBuf> {
-    env.protected.iter().cloned().chain(key_folders(env)).collect()
+    env.protected.iter().cloned().chain(key_places(env)).collect()
 }
 
-fn key_folders(env: &ToolEnv) -> Vec<PathBuf> {
+fn key_places(env: &ToolEnv) -> Vec<PathBuf> {
     let Some(home) = env.client_env.get("HOME").filter(|home| !home.is_empty()) else { return Vec::new() };
     let canonical = |path: PathBuf| std::fs::canonicalize(&path).unwrap_or(path);
     let home = canonical(PathBuf::from(home));
-    KEY_FOLDERS.iter().map(|name| canonical(home.join(name))).collect()
+    KEY_PLACES.iter().map(|name| canonical(home.join(name))).collect()
 }
 
 /// Up to three paths that are spelled like an absent one: entries of its folder, or of the deepest folder above it that

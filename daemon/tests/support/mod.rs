@@ -9,6 +9,7 @@ use plimsoll::tool::run_terminal_cmd::RunTerminalCmd;
 use plimsoll::tool::{Tool, ToolEnv, ToolEvent, ToolRun};
 use plimsoll_core::id::CallId;
 use plimsoll_core::ledger::ProcessMark;
+use plimsoll_core::permission::leave::Leave;
 use plimsoll_core::tool::call::Call;
 use plimsoll_core::tool::outcome::{Body, CommandRun, Outcome, Status};
 use std::collections::BTreeMap;
@@ -28,6 +29,8 @@ pub struct Workspace {
     pub env: ToolEnv,
     pub background: Arc<Background>,
     pub tool: RunTerminalCmd,
+    /// What its commands may do.
+    pub leave: Leave,
     calls: AtomicU64,
 }
 
@@ -54,7 +57,11 @@ impl Ran {
 
 impl Workspace {
     pub fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::below(tempfile::tempdir().unwrap())
+    }
+
+    /// One in this folder.
+    pub fn below(folder: tempfile::TempDir) -> Self {
         let base = folder.path().canonicalize().unwrap();
         let (root, session_dir) = (base.join("root"), base.join("session"));
         std::fs::create_dir(&root).unwrap();
@@ -75,7 +82,7 @@ impl Workspace {
         };
         let background = Arc::new(Background::default());
         let tool = RunTerminalCmd::new(Helper::at(env!("CARGO_BIN_EXE_plimsoll")), background.clone());
-        Self { _folder: folder, root, env, background, tool, calls: AtomicU64::new(1) }
+        Self { _folder: folder, root, env, background, tool, leave: Leave::FREE, calls: AtomicU64::new(1) }
     }
 
     pub async fn run(&self, command: &str) -> Ran {
@@ -92,8 +99,7 @@ impl Workspace {
         let call = Call { id, tool: "run_terminal_cmd".into(), args };
         let prepared = self.tool.prepare(&call, &self.env).await.unwrap();
         let (events, mut told) = mpsc::channel(64);
-        let leave = plimsoll_core::permission::leave::Leave::FREE;
-        let run = ToolRun { call: &call, prepared: &prepared, leave, env: &self.env, events, cancel };
+        let run = ToolRun { call: &call, prepared: &prepared, leave: self.leave, env: &self.env, events, cancel };
         let listen = async {
             let (mut marks, mut live) = (Vec::new(), String::new());
             while let Some(event) = told.recv().await {

@@ -1,6 +1,15 @@
 //! Who may do what. Pure: facts in, a decision out.
 
+mod ask;
+pub mod command;
+mod commands;
+mod coverage;
+mod glob;
 pub mod leave;
 pub mod mode;
+mod paths;
 pub mod policy;
 pub mod rule;
+
+#[cfg(test)]
+mod tests;

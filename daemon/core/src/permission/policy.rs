@@ -1,10 +1,11 @@
 //! Decides whether a prepared call runs, asks, or is refused.
 
-use super::leave::{Files, Leave};
+use super::leave::Leave;
 pub use super::mode::{Mode, UnknownMode};
-use super::rule::{Matcher, Rule, Scope, Verdict};
-use crate::event::{AskChoice, AskOption};
-use crate::tool::call::{Prepared, Zone};
+use super::rule::{Rule, Scope, Verdict};
+use super::{commands, paths};
+use crate::event::AskOption;
+use crate::tool::call::Prepared;
 use crate::tool::spec::{Class, Kind, Spec};
 
 /// What decisions are made with, besides the mode.
@@ -17,6 +18,19 @@ pub struct Policy {
     pub trusted: bool,
     /// What this machine can hold a command to.
     pub sandbox: Sandbox,
+    /// What commands are run by.
+    pub shell: Shell,
+}
+
+/// The shell that runs commands. Commands are understood as bash does; where it is missing, each is asked about, and only
+/// its exact text can be granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shell {
+    /// Bash.
+    #[default]
+    Bash,
+    /// Another shell, or none.
+    Other,
 }
 
 /// What the kernel can enforce here.
@@ -51,48 +65,50 @@ pub fn decide(mode: Mode, policy: &Policy, grants: &[Rule], spec: &Spec, prepare
     if spec.kind == Kind::Host {
         return Decision::Allow(Leave::default());
     }
-    let granted = policy
-        .rules
-        .iter()
-        .chain(grants)
-        .any(|rule| rule.verdict == Verdict::Allow && exact(spec, prepared).contains(&rule.matcher));
-    let protected = prepared.targets.iter().find(|target| target.zone == Zone::Protected);
-    let outside = prepared.targets.iter().find(|target| target.zone == Zone::Outside);
-    let leave = match mode {
-        Mode::Full => Leave::FREE,
-        Mode::Auto | Mode::Plan => Leave { files: Files::Roots, network: false },
-        Mode::Ask | Mode::AcceptEdits => Leave { files: Files::Roots, network: true },
-    };
-    let allow = Decision::Allow(leave);
-    match (mode, protected, outside, spec.class) {
-        (Mode::Full, Some(target), _, _) if !granted => {
-            ask(format!("{} is a protected place", target.path), spec, prepared, leave)
+    let rules =
+        Rules { all: policy.rules.iter().chain(grants).filter(|rule| rule.matcher.tool == spec.name).collect() };
+    match (spec.class, &prepared.command) {
+        (Class::Execute, Some(command)) => {
+            let writes = policy.rules.iter().chain(grants).filter(|rule| paths::writes(rule)).collect();
+            commands::decide(mode, policy, &rules, &Rules { all: writes }, prepared, command)
         }
-        (Mode::Full, _, _, _) => allow,
-        (_, Some(target), _, _) => Decision::Deny(format!(
-            "{} is protected (Plimsoll's own folders, the insides of .git, key files) and is not opened in mode `{mode}`",
-            target.path
-        )),
-        (_, None, None, Class::Read | Class::Interact) => allow,
-        (_, None, _, _) if granted => allow,
-        (_, None, Some(target), Class::Read) => {
-            ask(format!("{} lies outside the project", target.path), spec, prepared, leave)
+        (Class::Read | Class::Write | Class::Execute | Class::Network | Class::Interact, _) => {
+            paths::decide(mode, &rules, spec, prepared)
         }
-        (_, None, Some(target), _) => {
-            ask(format!("it acts outside the project, in {}", target.path), spec, prepared, leave)
-        }
-        (_, None, None, Class::Execute) => ask("it runs a command".to_owned(), spec, prepared, leave),
-        (_, None, None, Class::Write) => ask("it changes files".to_owned(), spec, prepared, leave),
-        (_, None, None, Class::Network) => ask("it uses the network".to_owned(), spec, prepared, leave),
     }
 }
 
-/// The rules that cover exactly this call.
-fn exact(spec: &Spec, prepared: &Prepared) -> Vec<Matcher> {
-    let matcher = |pattern: &String| Matcher { tool: spec.name.to_owned(), pattern: Some(pattern.clone()) };
-    match &prepared.command {
-        Some(command) => vec![matcher(command)],
-        None => prepared.targets.iter().map(|target| matcher(&target.path)).collect(),
+/// The rules that are about one tool.
+#[derive(Debug)]
+pub(super) struct Rules<'a> {
+    pub(super) all: Vec<&'a Rule>,
+}
+
+impl<'a> Rules<'a> {
+    /// Those with this verdict.
+    pub(super) fn with(&self, verdict: Verdict) -> impl Iterator<Item = &'a Rule> {
+        self.all.iter().copied().filter(move |rule| rule.verdict == verdict)
+    }
+}
+
+/// Names a rule and who made it, for a sentence.
+pub(super) fn cited(rule: &Rule) -> String {
+    let whose = match rule.scope {
+        Scope::Managed => "the administrator's rule",
+        Scope::User => "the user's rule",
+        Scope::Project => "the user's rule for this project",
+        Scope::Session => "the user's rule for this session",
+    };
+    format!("{whose} `{}`", rule.matcher)
+}
+
+/// What a call that runs may do in a mode, once it may run. Network is what an approval gives.
+pub(super) fn leave(mode: Mode) -> Leave {
+    use super::leave::Files;
+    match mode {
+        Mode::Full => Leave::FREE,
+        Mode::Auto | Mode::Plan => Leave { files: Files::Roots, network: false },
+        Mode::Ask | Mode::AcceptEdits => Leave { files: Files::Roots, network: true },
     }
 }
 
@@ -100,69 +116,4 @@ fn exact(spec: &Spec, prepared: &Prepared) -> Vec<Matcher> {
 pub fn grants(option: &AskOption, scope: Scope) -> Vec<Rule> {
     let rules = option.rules.iter().filter_map(|rule| rule.parse().ok());
     rules.map(|matcher| Rule { verdict: Verdict::Allow, scope, matcher }).collect()
-}
-
-fn ask(reason: String, spec: &Spec, prepared: &Prepared, leave: Leave) -> Decision {
-    let rules: Vec<String> = exact(spec, prepared).iter().map(ToString::to_string).collect();
-    let lasting = match &prepared.command {
-        Some(command) => format!("Allow exactly `{command}` for this session"),
-        None => format!("Allow {} on exactly this path for this session", spec.name),
-    };
-    let option = |kind, label: String, rules| AskOption { kind, label, rules };
-    Decision::Ask {
-        reason,
-        options: vec![
-            option(AskChoice::AllowOnce, "Allow once".to_owned(), Vec::new()),
-            option(AskChoice::AllowSession, lasting, rules),
-            option(AskChoice::Reject, "Reject".to_owned(), Vec::new()),
-        ],
-        leave,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::path::WorkspacePath;
-    use crate::tool::call::Target;
-    use crate::tool::spec;
-
-    fn prepared(zone: Zone, command: Option<&str>) -> Prepared {
-        Prepared {
-            targets: vec![Target { path: "/p/x".to_owned(), zone }],
-            command: command.map(str::to_owned),
-            ..Prepared::default()
-        }
-    }
-
-    fn check(mode: Mode, tool: &str, prepared: &Prepared, grants: &[Rule], expected: &str) {
-        let word = match decide(mode, &Policy::default(), grants, spec::find(tool).unwrap(), prepared) {
-            Decision::Allow(_) => "allow",
-            Decision::Ask { .. } => "ask",
-            Decision::Deny(_) => "deny",
-        };
-        assert_eq!(word, expected, "{mode} {tool} {prepared:?}");
-    }
-
-    #[test]
-    fn modes_decide_by_class_and_zone() {
-        let root = || Zone::Root(WorkspacePath::new(0, "x"));
-        check(Mode::Ask, "read_file", &prepared(root(), None), &[], "allow");
-        check(Mode::Ask, "read_file", &prepared(Zone::Readable, None), &[], "allow");
-        check(Mode::Ask, "read_file", &prepared(Zone::Outside, None), &[], "ask");
-        check(Mode::Ask, "read_file", &prepared(Zone::Protected, None), &[], "deny");
-        check(Mode::Ask, "run_terminal_cmd", &prepared(root(), Some("ls")), &[], "ask");
-        check(Mode::Full, "run_terminal_cmd", &prepared(Zone::Outside, Some("ls")), &[], "allow");
-        check(Mode::Full, "read_file", &prepared(Zone::Protected, None), &[], "ask");
-    }
-
-    #[test]
-    fn a_grant_covers_the_shown_call_and_no_other() {
-        let root = || Zone::Root(WorkspacePath::new(0, "x"));
-        let matcher = "run_terminal_cmd(make)".parse().unwrap();
-        let grants = [Rule { verdict: Verdict::Allow, scope: Scope::Session, matcher }];
-        check(Mode::Ask, "run_terminal_cmd", &prepared(root(), Some("make")), &grants, "allow");
-        check(Mode::Ask, "run_terminal_cmd", &prepared(root(), Some("make install")), &grants, "ask");
-        check(Mode::Ask, "run_terminal_cmd", &prepared(root(), Some("make; rm -r .")), &grants, "ask");
-    }
 }

@@ -105,7 +105,7 @@ fn an_interrupt_reaches_what_is_prepared_asked_and_loaded() {
     world.input(InputBody::Answer { ask, choice: AskChoice::AllowOnce, advice: None });
     assert_eq!((world.answers.clone(), running(&world)), (vec![(ask, false)], vec![]));
     let stored = &world.stored.asks[&ask];
-    assert_eq!((stored.resolution.clone(), stored.options.len()), (Some(AskResolution::Void), 3));
+    assert_eq!((stored.resolution.clone(), stored.options.len()), (Some(AskResolution::Void), 4));
     world.check_settled();
 }
 

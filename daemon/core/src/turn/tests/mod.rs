@@ -3,5 +3,6 @@
 
 mod behaviour;
 mod edges;
+mod permission;
 mod random;
 mod world;
