@@ -156,14 +156,12 @@ fn header(path: &Path) -> Result<(u32, u32), StoreError> {
 
 /// A connection that makes no file and takes no lock; right for a database that has no log.
 fn unchanging(path: &Path) -> Result<Connection, StoreError> {
-    let mut name = "file:".to_owned();
-    for byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'/' | b'-' | b'_' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => name.push(char::from(*byte)),
-            byte => name.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    name.push_str("?immutable=1");
+    let letter = |byte: &u8| match byte {
+        b'/' | b'-' | b'_' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => char::from(*byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    let name: String = path.as_os_str().as_bytes().iter().map(letter).collect();
+    let name = format!("file:{name}?immutable=1");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     Connection::open_with_flags(name, flags).map_err(|source| StoreError::sqlite(path, source))
 }

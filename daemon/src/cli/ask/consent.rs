@@ -128,9 +128,8 @@ enum Reply {
 fn reply(line: &str, offer: &Offer) -> Reply {
     match (line.to_lowercase().as_str(), &offer.choice) {
         ("never", _) => Reply::Never,
-        ("" | "n" | "no", _) => Reply::No,
         ("y" | "yes", Some(choice)) => Reply::Use(choice.clone()),
-        (_, Some(_)) => Reply::No,
+        ("" | "n" | "no", None) | (_, Some(_)) => Reply::No,
         ("y" | "yes", None) => Reply::Unclear,
         (_, None) if line.len() <= NAME_MAX && line.bytes().all(|byte| byte.is_ascii_graphic()) => {
             // People write it as the configuration does.

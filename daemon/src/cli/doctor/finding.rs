@@ -91,7 +91,7 @@ impl Report {
         for finding in &self.findings {
             if finding.group() != group {
                 group = finding.group();
-                text.push_str(&format!("\n{}\n", style.bold(title(group))));
+                text.extend(["\n", &style.bold(title(group)), "\n"]);
             }
             alike = if alike.0 == finding.id { (alike.0, alike.1 + 1) } else { (finding.id, 1) };
             if finding.level == Level::Ok && finding.fix.is_none() && alike.1 > ALIKE_MAX {
@@ -101,9 +101,9 @@ impl Report {
         }
         let folded = self.folded();
         if folded > 0 {
-            text.push_str(&format!("\n{folded} more are well and not shown; --json has them all.\n"));
+            text.extend(["\n", &folded.to_string(), " more are well and not shown; --json has them all.\n"]);
         }
-        text.push_str(&format!("\n{}\n", self.summary()));
+        text.extend(["\n", &self.summary(), "\n"]);
         text
     }
 

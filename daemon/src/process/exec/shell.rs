@@ -26,9 +26,12 @@ const CANNOT_RUN: u8 = 126;
 /// The shell that commands run in on this machine; none when there is none.
 pub fn found() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let there = |shell: &str| match shell.starts_with('/') {
-        true => Some(PathBuf::from(shell)).filter(|shell| shell.exists()),
-        false => std::env::split_paths(&path).map(|folder| folder.join(shell)).find(|shell| shell.is_file()),
+    let there = |shell: &str| {
+        if shell.starts_with('/') {
+            Some(PathBuf::from(shell)).filter(|shell| shell.exists())
+        } else {
+            std::env::split_paths(&path).map(|folder| folder.join(shell)).find(|shell| shell.is_file())
+        }
     };
     SHELLS.iter().find_map(|(shell, _)| there(shell))
 }
