@@ -79,8 +79,6 @@ async fn a_turn_can_go_on_from_what_was_loaded() {
         operations: vec![operation(2, OpState::Unknown)],
         shown: vec![shown(1), shown(2)],
         todos: vec![Todo { id: "1".into(), content: "look".into(), status: TodoStatus::Pending }],
-        usage: Usage { input: 5, cache_read: 4, cache_write: 0, output: 3 },
-        turn_usage: Usage { input: 5, cache_read: 4, cache_write: 0, output: 3 },
         revision: Revision(3),
     };
     assert_eq!(view, expected);
