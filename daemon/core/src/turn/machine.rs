@@ -23,6 +23,19 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// Prompts that may wait behind a running turn; more are refused by the session's service.
 pub const MAX_QUEUED: usize = 32;
 
+/// Whether a machine may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Life {
+    /// It may.
+    Works,
+    /// The session is about to be closed, and commands in the background still end.
+    Closing,
+    /// The turn was left to the store: the session must be loaded anew.
+    Suspended,
+    /// A commit failed: the store is behind this machine, and the session must be loaded anew.
+    Broken,
+}
+
 /// See the module's head. [`Machine::step`] is the only way to move it.
 #[derive(Debug)]
 pub struct Machine {
@@ -53,15 +66,12 @@ pub struct Machine {
     pub(super) attended: bool,
     /// The timer that ends the waiting for an answer.
     pub(super) patience: Option<TimerId>,
-    /// The turn was left to the store: this machine must not be used any more.
-    pub(super) suspended: bool,
     /// What the next commit will hold.
     pub(super) held: Batch,
     pub(super) effects: Vec<Effect>,
     pub(super) now: Timestamp,
     pub(super) timer: u64,
-    /// A commit failed: the store is behind this machine, which must be loaded anew.
-    broken: bool,
+    pub(super) life: Life,
 }
 
 impl Machine {
@@ -87,7 +97,6 @@ impl Machine {
             cost_allowed: settings.session_cost,
             attended: false,
             patience: None,
-            suspended: false,
             turn: taken_up(&loaded, settings.max_steps),
             view: View::load(loaded.view),
             settings,
@@ -96,7 +105,7 @@ impl Machine {
             effects: Vec::new(),
             now: Timestamp(0),
             timer: 0,
-            broken: false,
+            life: Life::Works,
         }
     }
 
@@ -150,7 +159,7 @@ impl Machine {
 
     /// Whether a commit failed, so that this machine must not be used any more.
     pub fn is_broken(&self) -> bool {
-        self.broken
+        self.life == Life::Broken
     }
 
     /// The permission mode from the next decision on.
@@ -168,7 +177,7 @@ impl Machine {
     /// What to do about one thing that happened, in order.
     pub fn step(&mut self, input: Input) -> Vec<Effect> {
         self.now = input.at;
-        if !self.broken && !self.suspended {
+        if matches!(self.life, Life::Works | Life::Closing) {
             self.take(input.body);
         }
         std::mem::take(&mut self.effects)
@@ -220,7 +229,7 @@ impl Machine {
 
     /// The store is behind: nothing that was decided since may be relied on. What runs is ended.
     fn give_up(&mut self) {
-        self.broken = true;
+        self.life = Life::Broken;
         self.effects.clear();
         self.queue.clear();
         match self.turn.take().map(|turn| turn.phase) {

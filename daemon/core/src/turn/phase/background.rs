@@ -1,6 +1,6 @@
 //! Commands in the background: they outlive their call, often their turn, and their end is told.
 
-use super::super::machine::Machine;
+use super::super::machine::{Life, Machine};
 use super::super::state::Phase;
 use crate::event::EventBody;
 use crate::id::CallId;
@@ -27,6 +27,9 @@ impl Machine {
         if !answering {
             self.add_ended();
             self.commit();
+        }
+        if self.life == Life::Closing && self.tasks.is_empty() && self.waits_for_answers_only() {
+            self.suspend();
         }
     }
 

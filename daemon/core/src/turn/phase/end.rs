@@ -1,7 +1,7 @@
 //! How a turn ends: by itself, by an interrupt, by a failure.
 
 use super::super::effect::Effect;
-use super::super::machine::Machine;
+use super::super::machine::{Life, Machine};
 use super::super::state::{Answer, Phase};
 use crate::event::{Ask, AskResolution, EventBody, TurnEnd};
 use crate::prompt;
@@ -69,7 +69,13 @@ impl Machine {
     pub(in crate::turn) fn close(&mut self) {
         self.drop_queue("The session was closed while this prompt waited; send it again.");
         if self.waits_for_answers_only() {
-            self.suspend();
+            // How they end is still to be stored.
+            if self.tasks.is_empty() {
+                self.suspend();
+            } else {
+                self.life = Life::Closing;
+                self.commit();
+            }
             return;
         }
         self.cancel();

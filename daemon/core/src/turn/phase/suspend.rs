@@ -4,7 +4,7 @@
 use super::super::effect::Effect;
 use super::super::input::TimerId;
 use super::super::load::Loaded;
-use super::super::machine::Machine;
+use super::super::machine::{Life, Machine};
 use super::super::state::{Phase, Slot, SlotState, Turn};
 use crate::event::{Ask, EventBody, TurnEnd};
 use crate::id::CallId;
@@ -72,7 +72,7 @@ impl Machine {
         self.commit();
         self.effects.push(Effect::Suspend);
         self.turn = None;
-        self.suspended = true;
+        self.life = Life::Suspended;
     }
 
     /// Tells the prompts that wait as ended.

@@ -3,13 +3,15 @@
 use super::super::input::InputBody;
 use super::super::recover::{Cut, settle};
 use super::behaviour::{call, collect, facts, finish, last_end, prepare, reply, running, text, world};
+use super::random::in_background;
 use super::world::{Pending, World, check_strict};
 use crate::event::{AskChoice, AskResolution, EventBody, TurnEnd};
-use crate::id::{CallId, TurnNo};
+use crate::id::{CallId, Revision, TurnNo};
 use crate::ledger::OpState;
 use crate::model::event::StopReason;
 use crate::model::request::Api;
 use crate::time::Timestamp;
+use crate::tool::outcome::{Exit, Outcome, Status, TaskEnd};
 use crate::transcript::batch::SessionState;
 
 /// A turn with a read that is done, a command that is asked about, and one behind it that waits.
@@ -151,4 +153,20 @@ fn what_waits_behind_a_suspended_turn_is_told_as_ended() {
     world.prompt("and that");
     assert_eq!((world.machine.running_turn(), world.machine.queued()), (Some(TurnNo(1)), 1));
     assert!(!ended(&world, TurnNo(3)));
+}
+
+#[test]
+fn a_session_that_closes_waits_for_the_end_of_its_commands_in_the_background() {
+    let mut world = asking();
+    answer(&mut world, AskChoice::AllowOnce);
+    let outcome = Outcome { status: Status::Ok, body: in_background(CallId(2)) };
+    world.pending.retain(|pending| !matches!(pending, Pending::Run(_)));
+    world.input(InputBody::ToolFinished { call: CallId(2), outcome, revision: Revision(1) });
+    prepare(&mut world, Some("make"));
+    world.input(InputBody::Close);
+    assert_eq!((world.suspended, world.open_asks().len()), (0, 1));
+    let end = TaskEnd { call: CallId(2), exit: Some(Exit::Cancelled), duration_ms: 1, told: false };
+    world.input(InputBody::TaskEnded(end));
+    assert_eq!((world.suspended, world.stored.operations[&CallId(2)].state), (1, OpState::Cancelled));
+    is_open(&world);
 }
