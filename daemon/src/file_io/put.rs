@@ -94,20 +94,19 @@ impl From<io::Error> for PutError {
 /// A file that is there keeps its permission bits, its owner where possible, and its extended attributes. A new one
 /// gets exactly the bits of `mode`, without it those that the process gives its files. Blocking.
 pub fn put(path: &Path, expected: Option<&str>, pieces: &[&[u8]], mode: Option<u32>) -> Result<(), PutError> {
-    match expected {
-        Some(expected) => {
-            let place = Place::open(path)?;
-            let there = place.expect(expected)?;
-            replace(&place, &there, expected, pieces)?;
-            place.sync()
-        }
-        None => {
-            let mut place = Place::make(path)?;
-            create(&place, pieces, mode)?;
-            place.keep();
-            place.sync()
-        }
-    }
+    let place = if let Some(expected) = expected {
+        let place = Place::open(path)?;
+        let there = place.expect(expected)?;
+        replace(&place, &there, expected, pieces)?;
+        place
+    } else {
+        let mut place = Place::make(path)?;
+        create(&place, pieces, mode)?;
+        place.keep();
+        place
+    };
+    place.sync();
+    Ok(())
 }
 
 /// Removes the file or symbolic link at a canonical path, when `expected` is its version (a link's is that of the path
@@ -126,7 +125,8 @@ pub fn remove(path: &Path, expected: &str) -> Result<(), PutError> {
         Ok(()) => {}
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
             rustix::fs::unlinkat(&place.dir, &place.name, AtFlags::empty())?;
-            return place.sync();
+            place.sync();
+            return Ok(());
         }
         Err(Errno::NOENT) => return Err(PutError::Changed { now: None }),
         Err(errno) => return Err(errno.into()),
@@ -134,7 +134,8 @@ pub fn remove(path: &Path, expected: &str) -> Result<(), PutError> {
     let moved = place.look_at(&aside);
     if moved.as_ref().is_ok_and(|moved| moved.as_ref().is_some_and(|moved| moved.version() == expected)) {
         rustix::fs::unlinkat(&place.dir, &aside, AtFlags::empty())?;
-        return place.sync();
+        place.sync();
+        return Ok(());
     }
     if rustix::fs::renameat_with(&place.dir, &aside, &place.dir, &place.name, RenameFlags::NOREPLACE).is_err() {
         return Err(PutError::Aside(aside.to_string_lossy().into_owned()));
@@ -149,7 +150,8 @@ pub fn put_link(path: &Path, target: &[u8]) -> Result<(), PutError> {
     match rustix::fs::symlinkat(target, &place.dir, &place.name) {
         Ok(()) => {
             place.keep();
-            place.sync()
+            place.sync();
+            Ok(())
         }
         Err(Errno::EXIST) => Err(PutError::Changed { now: place.version_now() }),
         Err(errno) => Err(errno.into()),

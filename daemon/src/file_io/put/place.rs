@@ -134,14 +134,13 @@ impl Place {
     }
 
     /// Brings the folder's new names to the disk. What was done is done: a file system that cannot is not an error.
-    pub(super) fn sync(&self) -> Result<(), PutError> {
+    pub(super) fn sync(&self) {
         for folder in std::iter::once(&self.dir).chain(self.made.iter().map(|(outer, _)| outer)) {
             match rustix::fs::fsync(folder) {
                 Ok(()) | Err(Errno::INVAL | Errno::NOTSUP | Errno::ROFS) => {}
                 Err(error) => tracing::warn!(%error, "a folder could not be brought to the disk"),
             }
         }
-        Ok(())
     }
 }
 

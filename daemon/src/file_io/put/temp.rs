@@ -13,7 +13,7 @@ use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How old a temporary file must be to count as left by a crash: no write takes that long.
-pub(super) const STALE: Duration = Duration::from_secs(600);
+pub(super) const STALE: Duration = Duration::from_mins(10);
 
 /// How the names of temporary files begin.
 pub(super) const PREFIX: &str = ".plimsoll-";

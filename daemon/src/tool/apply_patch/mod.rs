@@ -79,12 +79,11 @@ fn expected<'a>(
     for (text, version) in versions {
         let path = resolve(env, text)?.path;
         let named = all.iter_mut().zip(places).find(|(_, (patch, place))| place.path == path || patch.path() == text);
-        match named {
-            Some((slot, _)) => *slot = Some(version.as_str()),
-            None => {
-                let problem = format!("expected_versions names `{text}`, which the patch does not change.");
-                return Err(nothing(&problem));
-            }
+        if let Some((slot, _)) = named {
+            *slot = Some(version.as_str());
+        } else {
+            let problem = format!("expected_versions names `{text}`, which the patch does not change.");
+            return Err(nothing(&problem));
         }
     }
     Ok(all)
