@@ -42,6 +42,7 @@ pub(super) fn in_background(id: crate::id::CallId) -> Body {
         stderr: Output::default(),
         log: None,
         left_running: vec![],
+        limits: None,
     };
     Body::Task(TaskState { id, run, from: 0, gap: None })
 }
