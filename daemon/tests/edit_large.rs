@@ -44,6 +44,7 @@ async fn cost(content: &[u8], edits: Vec<Value>, expected: impl FnOnce(&[u8]) ->
         pre_images: data.join("pre-images"),
         writable: [].into(),
         protected: [data].into(),
+        writable: [].into(),
         secret_env: [].into(),
     };
     let args = json!({"file_path": "large.txt", "edits": edits});
