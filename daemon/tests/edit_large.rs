@@ -42,7 +42,6 @@ async fn cost(content: &[u8], edits: Vec<Value>, expected: impl FnOnce(&[u8]) ->
         session_dir: data.join("session"),
         readable: [data.clone()].into(),
         pre_images: data.join("pre-images"),
-        writable: [].into(),
         protected: [data].into(),
         writable: [].into(),
         secret_env: [].into(),
