@@ -6,6 +6,7 @@ mod life;
 mod turns;
 
 use super::*;
+use crate::session::api::Answer;
 use crate::session::api::Update;
 use crate::tool::{ToolEnv, ToolRun};
 use futures_util::future::BoxFuture;

@@ -153,7 +153,8 @@ async fn a_question_stays_open_when_the_mode_changes_and_the_first_answer_counts
     let ask = asked(&place).await;
     let info = place.service.set_mode(&place.id, "full").await.unwrap();
     assert_eq!((info.mode.as_str(), info.open_asks.len(), info.state), ("full", 1, SessionState::Waiting));
-    let answer = |choice| place.service.answer(&Client::default(), &place.id, Answer { ask, choice, advice: None });
+    let nobody = Client::default();
+    let answer = |choice| place.service.answer(&nobody, &place.id, Answer { ask, choice, advice: None });
     let (first, second) = tokio::join!(answer(AskChoice::AllowOnce), answer(AskChoice::Reject));
     assert_eq!((first, second), (Ok(true), Ok(false)));
     let unknown = Answer { ask: plimsoll_core::id::AskId(77), choice: AskChoice::Reject, advice: None };
