@@ -123,7 +123,7 @@ impl Jail {
 
 /// What the model reads above the output.
 fn facts(ran: &Ran) -> Vec<String> {
-    project_command(ran.command(), 2_000, |_| 0).facts
+    project_command(ran.command(), CallId(1), 2_000, |_| 0).facts
 }
 
 const WRITES: &[&str] = &[
