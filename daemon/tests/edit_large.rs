@@ -43,6 +43,7 @@ async fn cost(content: &[u8], edits: Vec<Value>, expected: impl FnOnce(&[u8]) ->
         readable: [data.clone()].into(),
         pre_images: data.join("pre-images"),
         protected: [data].into(),
+        writable: [].into(),
         secret_env: [].into(),
     };
     let args = json!({"file_path": "large.txt", "edits": edits});

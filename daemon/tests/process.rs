@@ -242,7 +242,10 @@ async fn what_cannot_be_run_says_why() {
     for (args, expected) in [
         (serde_json::json!({ "command": " " }), "`command` is empty"),
         (serde_json::json!({ "command": "true", "timeout_ms": 0 }), "from 1 to 3600000"),
-        (serde_json::json!({ "command": "true", "working_directory": "none" }), "`working_directory` none"),
+        (
+            serde_json::json!({ "command": "true", "working_directory": "none" }),
+            "`working_directory`: `none` does not exist",
+        ),
         (serde_json::json!({}), "missing field `command`"),
     ] {
         let problem = plimsoll::tool::Tool::prepare(&workspace.tool, &call(args), &workspace.env).await.unwrap_err();

@@ -4,7 +4,10 @@
 mod support;
 
 use plimsoll::process::Helper;
+use plimsoll::process::limits::Limits;
+use plimsoll::process::sandbox::bubblewrap::Bubblewrap;
 use plimsoll::process::sandbox::probe::{Found, Probe};
+use plimsoll::tool::run_terminal_cmd::RunTerminalCmd;
 use plimsoll_core::id::CallId;
 use plimsoll_core::permission::leave::{Files, Leave};
 use plimsoll_core::tool::outcome::{Exit, Status};
@@ -14,7 +17,7 @@ use std::io::ErrorKind;
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use support::{Ran, Workspace, until};
@@ -24,17 +27,47 @@ const ROOTS_OFFLINE: Leave = Leave { files: Files::Roots, network: false };
 const NOTHING: Leave = Leave { files: Files::Nothing, network: false };
 const SECRET: &str = "CANARY-51d0";
 
-fn helper() -> Helper {
-    Helper::at(env!("CARGO_BIN_EXE_plimsoll"))
+const BINARY: &str = env!("CARGO_BIN_EXE_plimsoll");
+
+/// What a system grants to the helper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum System {
+    /// What it grants to these tests.
+    AsItIs,
+    /// No privileges, but namespaces: any user of most systems.
+    Unprivileged,
+    /// No view of the file system of its own.
+    WithoutView,
+    /// No network of its own.
+    WithoutNetwork,
 }
 
-async fn probe() -> Found {
-    Probe::default().found(&helper()).await.clone()
+impl System {
+    const WITH_FILES: [Self; 3] = [Self::AsItIs, Self::Unprivileged, Self::WithoutView];
+
+    fn helper(self, folder: &Path) -> Helper {
+        let line = match self {
+            Self::AsItIs => return Helper::at(BINARY),
+            Self::Unprivileged => "unshare -U --map-user=1000 --map-group=1000".to_owned(),
+            Self::WithoutView | Self::WithoutNetwork => {
+                let kind = if self == Self::WithoutView { "mnt" } else { "net" };
+                format!("unshare -Ur sh -c 'echo 0 > /proc/sys/user/max_{kind}_namespaces && exec \"$@\"' sh")
+            }
+        };
+        let script = folder.join("helper");
+        std::fs::write(&script, format!("#!/bin/sh\nexec {line} {BINARY} \"$@\"\n")).unwrap();
+        std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        Helper::at(script)
+    }
+}
+
+async fn probe(helper: &Helper) -> Found {
+    Probe::default().found(helper).await.clone()
 }
 
 /// Whether this kernel can enforce what a test is about.
 async fn enforced(leave: Leave) -> bool {
-    let sandbox = probe().await.sandbox();
+    let sandbox = probe(&Helper::at(BINARY)).await.sandbox();
     (leave.files == Files::All || sandbox.files) && (leave.network || sandbox.network)
 }
 
@@ -70,6 +103,12 @@ impl Jail {
         Self { workspace, base }
     }
 
+    fn on(mut self, system: System) -> Self {
+        let helper = system.helper(&self.base);
+        self.workspace.tool = RunTerminalCmd::new(helper, self.workspace.background.clone());
+        self
+    }
+
     /// Runs a command in which `@` stands for the folder with all this.
     async fn run(&self, command: &str) -> Ran {
         self.workspace.run(&command.replace('@', self.base.to_str().unwrap())).await
@@ -84,53 +123,82 @@ impl Jail {
 
 /// What the model reads above the output.
 fn facts(ran: &Ran) -> Vec<String> {
-    project_command(ran.command(), 2_000, |_| 0).facts
+    project_command(ran.command(), CallId(1), 2_000, |_| 0).facts
 }
+
+const WRITES: &[&str] = &[
+    "echo x > @/outside/new",
+    "echo x > @/outside/victim",
+    "truncate -s 0 @/outside/victim",
+    "rm @/outside/victim",
+    "mv @/outside/victim .",
+    "mkdir @/outside/folder",
+    "ln -s @/outside link && echo x > link/new",
+    "ln -s @/outside/victim to_victim && echo x > to_victim",
+    "ln @/outside/victim hard && echo x > hard",
+    "echo x > /proc/self/root@/outside/new",
+    "exec 3< @/outside && echo x > /proc/self/fd/3/new",
+    "cd @/outside && echo x > new",
+    "(cd / && echo x > .@/outside/new)",
+    "cp /bin/sh @/home/.profile",
+    "setsid -w sh -c 'echo x > @/outside/new'",
+    "bash -c 'bash -c \"echo x > @/outside/new\"'",
+    "unshare -Ur sh -c 'echo x > @/outside/new'",
+    "mount --bind @/outside . && echo x > new",
+    "echo x > @/data/p/log",
+];
 
 #[tokio::test]
 async fn writing_outside_is_refused_by_every_way_there() {
     if !enforced(ROOTS).await {
         return;
     }
-    let jail = Jail::new(ROOTS);
-    for command in [
-        "echo x > @/outside/new",
-        "echo x > @/outside/victim",
-        "truncate -s 0 @/outside/victim",
-        "rm @/outside/victim",
-        "mv @/outside/victim .",
-        "mkdir @/outside/folder",
-        "ln -s @/outside link && echo x > link/new",
-        "ln -s @/outside/victim to_victim && echo x > to_victim",
-        "ln @/outside/victim hard && echo x > hard",
-        "echo x > /proc/self/root@/outside/new",
-        "exec 3< @/outside && echo x > /proc/self/fd/3/new",
-        "cd @/outside && echo x > new",
-        "(cd / && echo x > .@/outside/new)",
-        "cp /bin/sh @/home/.profile",
-        "setsid sh -c 'echo x > @/outside/new'",
-        "bash -c 'bash -c \"echo x > @/outside/new\"'",
-        "unshare -Ur sh -c 'echo x > @/outside/new'",
-        "mount --bind @/outside . && echo x > new",
-        "echo x > @/data/p/log",
-    ] {
+    for (system, command) in
+        System::WITH_FILES.into_iter().flat_map(|system| WRITES.iter().map(move |write| (system, *write)))
+    {
+        let jail = Jail::new(ROOTS).on(system);
         let ran = jail.run(command).await;
-        assert_eq!(ran.outcome.status, Status::Failed, "{command}: {:?}", ran.command().output.head);
-        assert!(jail.unharmed(), "{command}");
-        assert_eq!(
-            facts(&ran).last().map(String::as_str).filter(|fact| !fact.contains("line")),
-            None,
-            "{command}: the number of lines stands last"
-        );
+        assert_eq!(ran.outcome.status, Status::Failed, "{system:?} {command}: {:?}", ran.command().output.head);
+        assert!(jail.unharmed(), "{system:?} {command}");
         assert!(
             facts(&ran).contains(
                 &"sandbox: writes only in the project and in folders for temporary files, no access to keys and \
                   Plimsoll's own files"
                     .to_owned()
             ),
-            "{command}: {:?}",
+            "{system:?} {command}: {:?}",
             facts(&ran)
         );
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_content_of_a_file_outside_cannot_be_changed_either() {
+    if !enforced(ROOTS_OFFLINE).await {
+        return;
+    }
+    for system in [System::AsItIs, System::Unprivileged] {
+        for leave in [ROOTS, ROOTS_OFFLINE] {
+            let jail = Jail::new(leave).on(system);
+            let victim = jail.base.join("outside/victim");
+            let facts = || {
+                let metadata = std::fs::metadata(&victim).unwrap();
+                (metadata.permissions(), metadata.modified().unwrap(), std::os::unix::fs::MetadataExt::uid(&metadata))
+            };
+            let before = facts();
+            for command in [
+                "chmod 777 @/outside/victim",
+                "touch @/outside/victim",
+                "touch -d 2001-01-01 @/outside/victim",
+                "chown 0:0 @/outside/victim",
+                "python3 -c 'import os; os.setxattr(\"@/outside/victim\", \"user.x\", b\"1\")'",
+            ] {
+                let ran = jail.run(command).await;
+                assert_eq!(ran.outcome.status, Status::Failed, "{system:?} {command}: {:?}", ran.command().output.head);
+            }
+            assert_eq!(facts(), before, "{system:?}");
+            assert_eq!(jail.run("touch a && chmod 700 a && mv a b && chmod 600 b").await.shown(), (Status::Ok, ""));
+        }
     }
 }
 
@@ -139,17 +207,19 @@ async fn the_project_and_temporary_files_can_be_written() {
     if !enforced(ROOTS).await {
         return;
     }
-    let jail = Jail::new(ROOTS);
-    let ran = jail
+    for system in System::WITH_FILES {
+        let jail = Jail::new(ROOTS).on(system);
+        let ran = jail
         .run(
             "set -e; echo a > a; mkdir -p d/e; mv a d/e/b; ln -s d/e/b l; cat l; rm -r d; f=$(mktemp); echo t > $f; \
              cat $f; rm $f; echo n > /dev/null; head -c 1 /dev/urandom | wc -c; ls / > /dev/null; ls ~ > /dev/null; \
              git init -q . && git -c user.name=n -c user.email=e commit -q --allow-empty -m m && git log --format=%s",
         )
         .await;
-    assert_eq!(ran.shown(), (Status::Ok, "a\nt\n1\nm\n"), "{:?}", ran.command());
-    // A command that did what it should says nothing of what it was held to.
-    assert!(!facts(&ran).iter().any(|fact| fact.contains("sandbox")), "{:?}", facts(&ran));
+        assert_eq!(ran.shown(), (Status::Ok, "a\nt\n1\nm\n"), "{:?}", ran.command());
+        // A command that did what it should says nothing of what it was held to.
+        assert!(!facts(&ran).iter().any(|fact| fact.contains("sandbox")), "{:?}", facts(&ran));
+    }
 }
 
 #[tokio::test]
@@ -171,9 +241,13 @@ async fn keys_and_plimsolls_own_folders_cannot_be_read() {
         return;
     }
     // Plimsoll's folders may lie anywhere, also where commands may write.
-    let places = [tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(), tempfile::tempdir().unwrap()];
-    for place in places {
-        let jail = Jail::below(place, ROOTS);
+    let outside_temp = || tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for (place, system) in System::WITH_FILES
+        .map(|system| [(outside_temp(), system), (tempfile::tempdir().unwrap(), system)])
+        .into_iter()
+        .flatten()
+    {
+        let jail = Jail::below(place, ROOTS).on(system);
         for command in [
             "cat @/home/.ssh/id_rsa",
             "cat ~/.ssh/id_rsa",
@@ -194,8 +268,12 @@ async fn keys_and_plimsolls_own_folders_cannot_be_read() {
             "touch @/run/new && echo CANARY",
         ] {
             let ran = jail.run(command).await;
-            assert_eq!(ran.outcome.status, Status::Failed, "{command}: {:?}", ran.command().output.head);
-            assert!(!ran.command().output.head.contains("CANARY"), "{command}: {:?}", ran.command().output.head);
+            assert_eq!(ran.outcome.status, Status::Failed, "{system:?} {command}: {:?}", ran.command().output.head);
+            assert!(
+                !ran.command().output.head.contains("CANARY"),
+                "{system:?} {command}: {:?}",
+                ran.command().output.head
+            );
         }
         // What is readable of them is, and cannot be written.
         assert_eq!(jail.run("cat @/data/p/log").await.shown(), (Status::Ok, SECRET));
@@ -233,8 +311,13 @@ async fn without_network_nothing_is_reached_but_oneself() {
         let mut buffer = [0; 16];
         tcp.accept().is_ok() || udp.recv(&mut buffer).is_ok() || unix.accept().is_ok()
     };
-    for files in [Files::Roots, Files::All] {
-        let jail = Jail::new(Leave { files, network: false });
+    for (files, system) in [
+        (Files::Roots, System::AsItIs),
+        (Files::All, System::AsItIs),
+        (Files::Roots, System::Unprivileged),
+        (Files::Roots, System::WithoutView),
+    ] {
+        let jail = Jail::new(Leave { files, network: false }).on(system);
         for command in [&connect, &abstract_connect, &"getent hosts example.com".to_owned()] {
             let ran = jail.run(command).await;
             assert_eq!(ran.outcome.status, Status::Failed, "{command}: {:?}", ran.command().output.head);
@@ -292,7 +375,7 @@ async fn other_processes_can_be_neither_signalled_nor_traced() {
             "kill -9 $PPID".to_owned(),
             format!("cat /proc/{pid}/environ"),
             format!("head -c 1 /proc/{pid}/mem"),
-            format!("ls /proc/{pid}/root/"),
+            format!("cd /proc/{pid}/root"),
             format!("python3 -c 'import ctypes; exit(ctypes.CDLL(None).ptrace(16, {pid}, 0, 0) != 0)'"),
             format!("nsenter -t {pid} -m -n true"),
         ] {
@@ -365,25 +448,17 @@ async fn resources_are_limited_in_every_mode() {
 
 #[tokio::test]
 async fn what_cannot_be_enforced_is_said_and_the_command_is_not_run() {
-    // A helper in a user namespace that is granted no network.
-    let mut workspace = Workspace::new();
-    let script = workspace.root.join("helper");
-    let text = format!(
-        "#!/bin/sh\nexec unshare -Ur sh -c 'echo 0 > /proc/sys/user/max_net_namespaces && exec \"$@\"' sh {} \"$@\"\n",
-        helper().path().display()
-    );
-    std::fs::write(&script, text).unwrap();
-    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
-    let helper = Helper::at(&script);
-    let Some(why) = Probe::default().found(&helper).await.network.clone() else {
-        panic!("a network that is refused is not there");
-    };
+    if !enforced(ROOTS_OFFLINE).await {
+        return;
+    }
+    let jail = Jail::new(ROOTS_OFFLINE).on(System::WithoutNetwork);
+    let found = probe(&System::WithoutNetwork.helper(&jail.base)).await;
+    let why = found.network.clone().unwrap();
+    assert!(!found.sandbox().network);
     assert!(why.contains("a network namespace is refused"), "{why}");
-    workspace.tool = plimsoll::tool::run_terminal_cmd::RunTerminalCmd::new(helper, workspace.background.clone());
-    workspace.leave = ROOTS_OFFLINE;
-    let ran = workspace.run("touch ran").await;
+    let ran = jail.run("touch ran").await;
     assert_eq!(ran.outcome.status, Status::Failed);
-    assert!(!workspace.root.join("ran").exists());
+    assert!(!jail.workspace.root.join("ran").exists());
     let output = &ran.command().output.head;
     match ran.command().exit {
         Exit::NotStarted => assert!(
@@ -393,4 +468,29 @@ async fn what_cannot_be_enforced_is_said_and_the_command_is_not_run() {
         // Bubblewrap is there, tried it, and said why not.
         _ => assert!(output.starts_with("bwrap: "), "{output}"),
     }
+}
+
+#[tokio::test]
+async fn bubblewrap_holds_a_command_the_same_way() {
+    let Some(found) = Bubblewrap::find().filter(Bubblewrap::works) else { return };
+    let jail = Jail::new(ROOTS_OFFLINE);
+    let base = &jail.base;
+    let limits = Limits {
+        leave: ROOTS_OFFLINE,
+        writable: vec![jail.workspace.root.clone(), "/tmp".into()],
+        hidden: ["config", "data", "run", "home/.ssh"].map(|path| base.join(path)).into(),
+        readable: vec![base.join("data/p")],
+    };
+    let wrapped = found.with(&limits, &jail.workspace.root);
+    let command = "echo a > a; cat a @/data/p/log; echo; cat @/data/user.db @/home/.ssh/id_rsa; echo x > @/outside/new; \
+                   chmod 777 @/outside/victim; echo x > @/data/p/log; tail -n +3 /proc/net/dev | grep -vc lo:; pwd";
+    let output = Command::new(&wrapped.program)
+        .args(&wrapped.arguments)
+        .args([BINARY, "__exec", "--inside", &serde_json::to_string(&limits).unwrap()])
+        .arg(command.replace('@', base.to_str().unwrap()))
+        .output()
+        .unwrap();
+    let expected = format!("a\n{SECRET}\n0\n{}\n", jail.workspace.root.display());
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), expected, "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(jail.unharmed());
 }

@@ -58,6 +58,8 @@ pub enum ErrorKind {
     ShuttingDown,
     /// The two sides have no protocol version in common.
     IncompatibleVersion,
+    /// The caller may not talk to the daemon.
+    Forbidden,
     /// A kind that this build does not know.
     #[serde(untagged)]
     Other(String),
@@ -86,10 +88,11 @@ impl ErrorKind {
         Self::AuthRequired,
         Self::ShuttingDown,
         Self::IncompatibleVersion,
+        Self::Forbidden,
     ];
 
     /// The JSON-RPC code. -32700 to -32603 are JSON-RPC's own, -32800 is the Language Server Protocol's, -32006 to
-    /// -32010 are about the transport, -32020 to -32029 are Plimsoll's.
+    /// -32010 are about the transport, -32020 to -32039 are Plimsoll's.
     pub fn code(&self) -> i32 {
         match self {
             Self::ParseError => -32700,
@@ -112,6 +115,7 @@ impl ErrorKind {
             Self::AuthRequired => -32027,
             Self::ShuttingDown => -32028,
             Self::IncompatibleVersion => -32029,
+            Self::Forbidden => -32030,
         }
     }
 

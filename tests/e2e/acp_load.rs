@@ -12,10 +12,12 @@ async fn a_load_replays_what_was_live() {
     let command = |text: &str| Call::new("run_terminal_cmd", json!({"command": text}));
     let todo = json!({"merge": false, "todos": [{"id": "1", "content": "look", "status": "pending"}]});
     let server = ModelServer::start(Script::new([
-        Step::say("Looking. ").call(Call::new("read_file", json!({"target_file": "a.txt"}))).call(command("exit 3")),
+        Step::say("Looking. ")
+            .call(Call::new("read_file", json!({"target_file": "a.txt"})))
+            .call(command("touch made; exit 3")),
         Step::calls([Call::new("todo_write", todo), Call::new("nonsense", json!({}))]),
         Step::empty().text_in(["one ", "answer"]),
-        Step::calls([command("echo refused")]),
+        Step::calls([command("touch refused")]),
         Step::say("another"),
     ]))
     .await;
@@ -54,7 +56,7 @@ async fn a_load_replays_what_was_live() {
 
 #[tokio::test]
 async fn after_the_daemons_death_the_call_that_ran_has_failed_and_the_next_prompt_works() {
-    let call = Call::new("run_terminal_cmd", json!({"command": "echo started; sleep 600"}));
+    let call = Call::new("run_terminal_cmd", json!({"command": "touch made; echo started; sleep 600"}));
     let server = ModelServer::start(Script::new([Step::calls([call]), Step::say("Where were we?")])).await;
     let mut daemon = Machine::new(plimsoll_tests::binary!()).model(&server, Api::OpenaiChat, "ask").daemon().await;
     let workspace = Workspace::new();

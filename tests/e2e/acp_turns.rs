@@ -41,7 +41,7 @@ async fn a_prompt_reads_in_parallel_asks_and_streams_its_answer() {
     assert_eq!(answer, json!({"stopReason": "end_turn"}));
     let kinds: Vec<&str> =
         question["options"].as_array().unwrap().iter().filter_map(|option| option["kind"].as_str()).collect();
-    assert_eq!(kinds, ["allow_once", "allow_always", "reject_once"]);
+    assert_eq!(kinds, ["allow_once", "allow_always", "allow_always", "reject_once"]);
 
     let told = updates(&client.others());
     assert_calls_ended(&told);
@@ -109,7 +109,7 @@ async fn a_cancel_ends_the_stream_and_the_command_and_the_session_goes_on() {
 
 #[tokio::test]
 async fn two_clients_see_each_others_modes_titles_and_answers() {
-    let server = ModelServer::start(Script::new([run("echo shared"), Step::say("done")])).await;
+    let server = ModelServer::start(Script::new([run("touch shared"), Step::say("done")])).await;
     let daemon = Machine::new(plimsoll_tests::binary!()).model(&server, Api::OpenaiChat, "full").daemon().await;
     let workspace = Workspace::new();
     let (one, two) = (connect(&daemon).await, connect(&daemon).await);

@@ -86,7 +86,7 @@ async fn a_session_that_waits_holds_up_no_other() {
         }
     };
     let script = Script::new([])
-        .on(about("ask me"), Step::calls([Call::new("run_terminal_cmd", json!({"command": "true"}))]))
+        .on(about("ask me"), Step::calls([Call::new("run_terminal_cmd", json!({"command": "touch made"}))]))
         .on(about("be slow"), Step::say("Late.").stall_before(&gate))
         .on(about("be quick"), Step::say("Here."));
     let server = ModelServer::start(script).await;

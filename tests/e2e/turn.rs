@@ -26,7 +26,10 @@ async fn reads_a_command_and_an_answer(api: Api) {
     let usage = |input, cached, output| Usage { input, cached, written: 0, output };
     let server = ModelServer::start(Script::new([
         Step::calls([read("a.txt"), read("b.txt")]).usage(usage(100, 0, 10)),
-        Step::empty().text("I count.").call(command("cat a.txt b.txt | wc -l")).usage(usage(200, 100, 20)),
+        Step::empty()
+            .text("I count.")
+            .call(command("cat a.txt b.txt | tee both.txt | wc -l"))
+            .usage(usage(200, 100, 20)),
         Step::empty().text("Two ").stall(&gate).text("lines.").usage(usage(300, 200, 30)),
     ]))
     .await;
@@ -40,7 +43,7 @@ async fn reads_a_command_and_an_answer(api: Api) {
     let ask = second.asked(&session).await;
     assert_eq!(
         (&ask["call"], &ask["turn"], &ask["tool"], &ask["command"]),
-        (&json!("c3"), &json!(1), &json!("run_terminal_cmd"), &json!("cat a.txt b.txt | wc -l"))
+        (&json!("c3"), &json!(1), &json!("run_terminal_cmd"), &json!("cat a.txt b.txt | tee both.txt | wc -l"))
     );
     let listed = second.ok("session/get", json!({"session": session})).await;
     assert_eq!((&listed["state"], &listed["openAsks"]), (&json!("waiting"), &json!([ask])));
@@ -128,8 +131,8 @@ async fn questions_are_answered_once(api: Api) {
     let server = ModelServer::start(Script::new([
         Step::calls([command("touch made")]),
         Step::say("Then not."),
-        Step::calls([command("echo again")]),
-        Step::calls([command("echo again")]),
+        Step::calls([command("touch again")]),
+        Step::calls([command("touch again")]),
         Step::say("Done."),
     ]))
     .await;

@@ -135,10 +135,9 @@ impl Machine {
     pub fn daemon_pid(&self) -> Option<u32> {
         let holder: Value = serde_json::from_slice(&fs::read(self.data().join("daemon.lock")).ok()?).ok()?;
         let pid = u32::try_from(holder["pid"].as_u64()?).ok()?;
-        // Numbers are used again: only a process that was started on this machine's folders is ours.
-        let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
-        let ours = format!("PLIMSOLL_DATA_DIR={}", self.data().display());
-        environment.split(|byte| *byte == 0).any(|entry| entry == ours.as_bytes()).then_some(pid)
+        // Numbers are used again: only while somebody holds the lock is it the one who wrote that.
+        let lock = fs::File::open(self.data().join("daemon.lock")).ok()?;
+        lock.try_lock_shared().is_err().then_some(pid)
     }
 }
 
@@ -158,7 +157,6 @@ impl Drop for Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     #[tokio::test]
     async fn commands_run_in_a_clean_environment() {
@@ -172,26 +170,29 @@ mod tests {
         assert_eq!(names, expected);
     }
 
+    fn lock_file(machine: &Machine, pid: u32) -> fs::File {
+        let path = machine.data().join("daemon.lock");
+        fs::write(&path, format!("{{\"pid\":{pid}}}")).unwrap();
+        fs::File::open(path).unwrap()
+    }
+
     #[tokio::test]
     async fn a_daemon_that_is_left_behind_ends_with_its_machine() {
         let machine = Machine::new(Path::new("/bin/cat"));
         let piped = std::process::Stdio::piped;
-        let mut child = machine.command(Path::new("/"), &[]).stdin(piped()).stdout(piped()).spawn().unwrap();
+        let mut child = machine.command(Path::new("/"), &[]).stdin(piped()).spawn().unwrap();
         let pid = child.id().unwrap();
-        // A process that was just started may not have its environment yet; one that answers has.
-        child.stdin.as_mut().unwrap().write_all(b"here").await.unwrap();
-        let mut answer = [0; 4];
-        crate::in_time("its answer", child.stdout.as_mut().unwrap().read_exact(&mut answer)).await.unwrap();
-        fs::write(machine.data().join("daemon.lock"), format!("{{\"pid\":{pid}}}")).unwrap();
+        let held = lock_file(&machine, pid);
+        held.lock().unwrap();
         assert_eq!(machine.daemon_pid(), Some(pid));
         drop(machine);
         assert_eq!(crate::in_time("its end", child.wait()).await.unwrap().code(), None);
     }
 
     #[tokio::test]
-    async fn a_foreign_process_is_not_taken_for_the_daemon() {
+    async fn a_process_that_does_not_hold_the_lock_is_not_taken_for_the_daemon() {
         let machine = Machine::new(Path::new("/bin/cat"));
-        fs::write(machine.data().join("daemon.lock"), format!("{{\"pid\":{}}}", std::process::id())).unwrap();
+        lock_file(&machine, std::process::id());
         assert_eq!(machine.daemon_pid(), None);
     }
 }

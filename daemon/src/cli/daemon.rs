@@ -9,6 +9,7 @@ use super::socket::{Socket, SocketError};
 use super::wiring::{OpenError, Parts};
 use super::{out, reach};
 use crate::config::{Config, ConfigError, FolderError, Folders};
+use crate::process::origin;
 use crate::shutdown::{self, Shutdown};
 use crate::telemetry::{self, Audience, TelemetryError};
 use std::collections::BTreeMap;
@@ -115,6 +116,7 @@ fn run(audience: Audience, report: &mut impl FnMut(Readiness)) -> Result<Ran, Da
         Place::Taken(holder) => return Ok(Ran::Found(holder)),
     };
     telemetry::begin(&folders, audience)?;
+    origin::protect();
     let config = Config::load(&folders, &BTreeMap::new());
     let idle_stop_minutes = match &config {
         Ok(config) => config.idle_stop_minutes,

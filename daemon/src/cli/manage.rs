@@ -2,7 +2,8 @@
 
 use super::connect::{self, CommandError};
 use super::reach::{self, ReachError, Spawn};
-use super::{lock, out, start};
+use super::sessions::project_folder;
+use super::{lock, out, permissions, start};
 use crate::config::Folders;
 use plimsoll_protocol::daemon::{DaemonApiClient, DaemonStatus};
 use plimsoll_protocol::error::ErrorKind;
@@ -29,10 +30,13 @@ struct Status<'a> {
     sessions: u64,
     turns: u64,
     started_at: i64,
+    /// Whether the user trusts the project of the current folder; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trusted: Option<bool>,
 }
 
 impl<'a> Status<'a> {
-    fn of(status: &'a DaemonStatus) -> Self {
+    fn of(status: &'a DaemonStatus, trusted: Option<bool>) -> Self {
         Self {
             pid: status.pid,
             socket: &status.socket,
@@ -42,15 +46,21 @@ impl<'a> Status<'a> {
             sessions: status.sessions,
             turns: status.turns,
             started_at: status.started_at,
+            trusted,
         }
     }
 
     fn lines(&self) -> String {
         let Self { pid, socket, version, build, clients, sessions, turns, .. } = self;
         let other = if build == version { String::new() } else { format!(" (build {build})") };
+        let project = match self.trusted {
+            Some(true) => "\nproject   trusted",
+            Some(false) => "\nproject   not trusted",
+            None => "",
+        };
         format!(
             "running   process {pid}, version {version}{other}\nsocket    {socket}\nclients   {clients}\n\
-             sessions  {sessions} live, {turns} with a running turn"
+             sessions  {sessions} live, {turns} with a running turn{project}"
         )
     }
 }
@@ -59,10 +69,16 @@ impl<'a> Status<'a> {
 pub fn status(json: bool) -> ExitCode {
     let ask = || -> Result<ExitCode, CommandError> {
         let folders = Folders::of_process()?;
-        let status = connect::runtime()?.block_on(async {
-            Ok::<_, CommandError>(connect::connect(&folders, Spawn::Never).await?.status().await?)
+        let (status, project) = connect::runtime()?.block_on(async {
+            let client = connect::connect(&folders, Spawn::Never).await?;
+            let project = match project_folder(None) {
+                Ok(folder) => permissions::project_of(&client, &folder).await?,
+                // Somebody stands in a folder that is gone.
+                Err(_) => None,
+            };
+            Ok::<_, CommandError>((client.status().await?, project))
         })?;
-        let status = Status::of(&status);
+        let status = Status::of(&status, project.map(|project| project.trusted));
         if json {
             out::json(&status)?;
         } else {
@@ -172,12 +188,12 @@ mod tests {
     #[test]
     fn the_status_counts_clients_without_the_one_that_asks() {
         let status = sample();
-        let json = serde_json::to_string(&Status::of(&status)).unwrap();
+        let json = serde_json::to_string(&Status::of(&status, None)).unwrap();
         let expected = r#"{"pid":7,"socket":"/run/s","version":"0.1.0","build":"0.1.0+ab","clients":2,"sessions":2,"turns":1,"startedAt":5}"#;
         assert_eq!(json, expected);
-        let lines = Status::of(&status).lines();
+        let lines = Status::of(&status, Some(true)).lines();
         assert!(lines.starts_with("running   process 7, version 0.1.0 (build 0.1.0+ab)\n"), "{lines}");
-        assert!(lines.ends_with("clients   2\nsessions  2 live, 1 with a running turn"), "{lines}");
+        assert!(lines.ends_with("clients   2\nsessions  2 live, 1 with a running turn\nproject   trusted"), "{lines}");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! transports) is overridden; who calls must pass the repository's filters in [`Git::filters`], because git has no switch
 //! for them, and must keep git from looking into submodules, which have a configuration of their own.
 
+use super::children;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Read};
@@ -94,7 +95,7 @@ impl Git<'_> {
             command.env(name, OsStr::new(value));
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        let mut child = match command.spawn() {
+        let mut child = match children::start(|| command.spawn(), |child| Some(child.id())) {
             Ok(child) => child,
             Err(error) if error.kind() == ErrorKind::NotFound => return Err(GitError::NotInstalled),
             Err(error) => return Err(error.into()),

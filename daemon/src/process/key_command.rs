@@ -1,9 +1,10 @@
 //! Runs the command that a configuration names as the source of a key. Not for tools: they go through the helper.
 
+use super::children;
 use std::process::Stdio;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 
 /// How long such a command may take; it may have to unlock a key ring, but nobody sees it ask.
 const TIME: Duration = Duration::from_secs(20);
@@ -13,15 +14,16 @@ const OUTPUT: u64 = 64 << 10;
 /// The standard output of `command`, run by `sh` in the folder `/` without input; or why it gave none, without any of its
 /// output, which may hold the key.
 pub async fn standard_output(command: String) -> Result<String, String> {
-    let mut child = Command::new("sh")
+    let mut shell = Command::new("sh");
+    shell
         .args(["-c", &command])
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
-        .map_err(|error| format!("it cannot be started: {error}"))?;
+        .kill_on_drop(true);
+    let mut child =
+        children::start(|| shell.spawn(), Child::id).map_err(|error| format!("it cannot be started: {error}"))?;
     let mut output = Vec::new();
     let work = async {
         if let Some(stdout) = child.stdout.take() {

@@ -3,11 +3,13 @@
 //! A command never is a child of the daemon itself. The daemon starts its own binary as `plimsoll __exec` ([`exec`]),
 //! and that helper starts the command, owns its output, and ends it with everything it started when it is told to or
 //! when the daemon is gone. [`run`] is the daemon's side, [`frame`] what the two say to each other, [`background`] what
-//! is left of commands that have ended, [`recover`] what is left of a daemon that has died.
+//! is left of commands that have ended, [`recover`] what is left of a daemon that has died. What a command is held to is
+//! [`limits`], enforced by [`sandbox`]; [`origin`] tells who may not talk to the daemon.
 //!
 //! Nothing here knows of sessions or tools.
 
 pub mod background;
+pub mod children;
 pub mod detach;
 pub mod environment;
 pub mod exec;
@@ -15,9 +17,11 @@ pub mod frame;
 pub mod git;
 pub mod key_command;
 pub mod limits;
+pub mod origin;
 pub mod recover;
 pub mod run;
 pub mod sandbox;
+pub mod shell;
 pub mod table;
 
 use std::path::{Path, PathBuf};

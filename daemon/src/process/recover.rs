@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::time::{Duration, Instant};
 
 /// How often it is looked whether processes are gone.
-const LOOK: Duration = Duration::from_millis(20);
+pub(super) const LOOK: Duration = Duration::from_millis(20);
 
 /// What became of a command's processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 //! Dropping a [`Running`] ends the command and everything it started, within [`TERM_GRACE`](super::exec::TERM_GRACE) and
 //! [`KILL_WAIT`](super::exec::KILL_WAIT); so does the death of the daemon.
 
-use super::Helper;
 use super::exec::{KILL_WAIT, TERM_GRACE};
 use super::frame::{Ended, Frame, FrameError, STOP};
 use super::limits::Limits;
-use super::recover;
+use super::recover::{self, LeftoverEnd};
 use super::table;
+use super::{Helper, children};
 use plimsoll_core::ledger::ProcessMark;
 use std::collections::BTreeMap;
 use std::io;
@@ -122,7 +122,8 @@ pub fn spawn(spec: &CommandSpec) -> Result<Running, ProcessError> {
     ours.set_nonblocking(true).map_err(ProcessError::Socket)?;
     let socket = UnixStream::from_std(ours).map_err(ProcessError::Socket)?;
     let limits = serde_json::to_string(&spec.limits).map_err(ProcessError::Limits)?;
-    let child = Command::new(spec.helper.path())
+    let mut command = Command::new(spec.helper.path());
+    command
         .arg0(SHOWN_NAME)
         .arg("__exec")
         .arg(&spec.log)
@@ -133,8 +134,8 @@ pub fn spawn(spec: &CommandSpec) -> Result<Running, ProcessError> {
         .envs(&spec.env)
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
+        .stderr(Stdio::null());
+    let child = children::start(|| command.spawn(), Child::id)
         .map_err(|source| ProcessError::Start { helper: spec.helper.path().to_owned(), source })?;
     Ok(Running { socket, child, received: Vec::new(), mark: None, output: Kept::default(), stderr: Kept::default() })
 }
@@ -201,8 +202,12 @@ impl Running {
         drop(self.socket);
         let _ = self.child.start_kill();
         let _ = tokio::time::timeout(HELPER_END, self.child.wait()).await;
-        let Some(mark) = self.mark else { return false };
-        let ended = tokio::task::spawn_blocking(move || recover::end_leftover(&mark)).await;
-        !matches!(ended, Ok(recover::LeftoverEnd::StillRunning) | Err(_))
+        let mark = self.mark;
+        let ended = tokio::task::spawn_blocking(move || {
+            let ended = mark.map(|mark| recover::end_leftover(&mark));
+            // What had left the command's group and was in nobody's care but the helper's.
+            children::end_orphans() && matches!(ended, Some(LeftoverEnd::Gone | LeftoverEnd::Ended))
+        });
+        ended.await.unwrap_or(false)
     }
 }

@@ -1,8 +1,11 @@
 //! A new connection: who is there, what does it want. Reads the hello when there is one, answers it, and hands the
 //! stream to its facade with nothing lost of what was read.
 
+use super::error::WireError;
 use super::life::Life;
+use super::message::RequestId;
 use super::prefixed::Prefixed;
+use crate::process::origin::{self, Origin};
 use crate::session::api::Client;
 use crate::session::service::Service;
 use bytes::{Buf, BytesMut};
@@ -43,8 +46,8 @@ pub async fn handle<F>(
 ) where
     F: Future<Output = ()>,
 {
-    match stream.peer_cred() {
-        Ok(peer) if peer.uid() == rustix::process::geteuid().as_raw() => {}
+    let peer = match stream.peer_cred() {
+        Ok(peer) if peer.uid() == rustix::process::geteuid().as_raw() => peer,
         Ok(peer) => {
             tracing::warn!(uid = peer.uid(), "a connection of another user was refused");
             return;
@@ -53,10 +56,23 @@ pub async fn handle<F>(
             tracing::warn!(%error, "a connection whose user can't be told was refused");
             return;
         }
-    }
+    };
+    // At once: the longer ago the connection was made, the less its process need be the one with that number.
+    let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok()).unwrap_or_default();
+    let refusal = refusal(pid, origin::of(pid));
     let mut stream = stream;
     let connection = life.next_connection();
     let closing = life.closing();
+    if let Some(refusal) = refusal {
+        tracing::warn!(pid, "a connection was refused: {}", refusal.message);
+        let refuse = tokio::time::timeout(HELLO_TIME, refuse(&mut stream, &life, refusal));
+        tokio::select! {
+            // Whether it hears of it is its own affair.
+            _ = refuse => {}
+            () = closing.cancelled() => {}
+        }
+        return;
+    }
     let met = tokio::select! {
         met = meet(&mut stream, &life) => met,
         () = closing.cancelled() => return,
@@ -87,6 +103,47 @@ pub async fn handle<F>(
         Facade::Native => super::serve(stream, client, service, life).await,
         Facade::Acp => acp(stream, client, service, life).await,
     }
+}
+
+/// Why a process of this origin is not served.
+fn refusal(pid: u32, origin: Origin) -> Option<Refusal> {
+    let (message, hint) = match origin {
+        Origin::Outside => return None,
+        Origin::Command => (
+            format!(
+                "process {pid} was started by a command that this daemon runs for an agent; such processes may not talk \
+                 to the daemon, because an agent could approve its own calls"
+            ),
+            "run it in a terminal or an editor of your own",
+        ),
+        Origin::Unknown => (
+            format!("process {pid}, which opened the connection, has ended or is not of this machine"),
+            "connect from a process that stays, outside of containers",
+        ),
+    };
+    Some(Refusal { kind: ErrorKind::Forbidden, message, hint: Some(hint.to_owned()) })
+}
+
+/// Answers what comes first with the refusal, in the form that the peer understands.
+async fn refuse<S>(stream: &mut S, life: &Life, refusal: Refusal) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut read = BytesMut::new();
+    match greeting(stream, &mut read).await? {
+        Greeting::Left => return Ok(()),
+        Greeting::Hello(_) | Greeting::Bad(_) => write(stream, &welcome(life, Some(refusal))).await?,
+        Greeting::None => {
+            let error = WireError::new(refusal.kind, refusal.message).hint(refusal.hint.unwrap_or_default());
+            let response = error.response(&RequestId::null());
+            let framed = match read.trim_ascii_start().first() {
+                Some(b'{' | b'[') => format!("{response}\n"),
+                _ => format!("Content-Length: {}\r\n\r\n{response}", response.get().len()),
+            };
+            stream.write_all(framed.as_bytes()).await?;
+        }
+    }
+    stream.shutdown().await
 }
 
 /// Reads and answers the hello; gives it with what was read beyond it. `None`: the connection is over.

@@ -116,7 +116,6 @@ pub(super) struct Parts {
 pub(super) enum Happened {
     Ended(Result<(tokio::task::Id, ()), JoinError>),
     SettleAgain,
-    Decided,
 }
 
 impl Driver {
@@ -159,7 +158,6 @@ impl Driver {
         let settle = self.settle_at;
         tokio::select! {
             Some(ended) = self.tasks.join_next_with_id() => Happened::Ended(ended),
-            Ok(()) = self.decided.changed() => Happened::Decided,
             () = tokio::time::sleep_until(settle.unwrap_or_else(Instant::now)), if settle.is_some() => Happened::SettleAgain,
             else => std::future::pending().await,
         }
@@ -178,7 +176,6 @@ impl Driver {
                 }
             }
             Happened::SettleAgain => self.settle_again().await,
-            Happened::Decided => self.set_policy(),
         }
     }
 
@@ -227,6 +224,9 @@ impl Driver {
     /// Moves the machine and performs what it wants.
     pub(super) async fn input(&mut self, body: InputBody) {
         self.forget_ended(&body);
+        if self.decided.has_changed().unwrap_or_default() {
+            self.set_policy();
+        }
         let Some(machine) = &mut self.machine else { return };
         machine.set_attended(self.hub.followers() > 0);
         let effects = machine.step(Input { at: now(), body });
@@ -255,14 +255,14 @@ impl Driver {
 
     /// Keeps what the user allowed for good. When that fails it holds for the running turn only, and is asked again later.
     async fn grant(&mut self, call: CallId, rules: &[Rule]) {
-        match self.project.lasting.keep(rules, &self.id, call, now()).await {
-            Ok(()) => self.set_policy(),
-            Err(error) => tracing::error!(session = %self.id, %call, %error, "a grant could not be kept"),
+        if let Err(error) = self.project.lasting.keep(rules, &self.id, call, now()).await {
+            tracing::error!(session = %self.id, %call, %error, "a grant could not be kept");
         }
     }
 
     /// The running turn goes on with what is decided with now.
     fn set_policy(&mut self) {
+        self.decided.mark_unchanged();
         if let (Some(machine), Some(turn)) = (&mut self.machine, &self.running) {
             machine.set_policy(self.project.policy(turn));
         }

@@ -12,7 +12,7 @@ use super::hub::Hub;
 use super::lasting::Lasting;
 use super::live::{self, Handle, Live, Sessions};
 use super::load::{self, store_error};
-use super::setup::{Project, Shared, canonical, key_missing};
+use super::setup::{Project, Sandboxes, Shared, canonical, key_missing};
 use super::subscription::Subscription;
 use crate::config::{Folders, Overrides};
 use crate::process::background::Background;
@@ -26,7 +26,7 @@ use crate::tool::stop_task::StopTask;
 use crate::tool::task_output::TaskOutput;
 use crate::workspace::{Waits, Workspace};
 use plimsoll_core::id::{ProjectKey, Seq, SessionId};
-use plimsoll_core::permission::policy::{Mode, Sandbox};
+use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::turn::recover::Cut;
 use plimsoll_core::workspace::EditorState;
@@ -61,8 +61,9 @@ impl Service {
     /// A service over the stores of a data folder. Commands are started through `helper`.
     pub fn new(folders: Folders, daemon_env: BTreeMap<String, String>, stores: Stores, helper: Helper) -> Self {
         let background = Arc::new(Background::default());
-        let commands: Arc<dyn Tool> = Arc::new(RunTerminalCmd::new(helper, Arc::clone(&background)));
-        Self::with_commands(folders, daemon_env, stores, background, commands)
+        let commands: Arc<dyn Tool> = Arc::new(RunTerminalCmd::new(helper.clone(), Arc::clone(&background)));
+        let sandbox = Sandboxes { helper: Some(helper), ..Sandboxes::default() };
+        Self::with_commands(folders, daemon_env, stores, background, sandbox, commands)
     }
 
     fn with_commands(
@@ -70,6 +71,7 @@ impl Service {
         daemon_env: BTreeMap<String, String>,
         stores: Stores,
         background: Arc<Background>,
+        sandbox: Sandboxes,
         commands: Arc<dyn Tool>,
     ) -> Self {
         let shared = Shared {
@@ -80,7 +82,7 @@ impl Service {
             http: Arc::new(Http::new()),
             editors: Editors::default(),
             running_turns: Arc::new(AtomicUsize::new(0)),
-            sandbox: Sandbox::default(),
+            sandbox,
         };
         let inner = Inner {
             stores,

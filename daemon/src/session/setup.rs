@@ -4,7 +4,9 @@ use super::api::{ApiError, ApiErrorKind, Client, ProjectInfo};
 use super::editors::Editors;
 use super::lasting::Lasting;
 use crate::config::{Config, Folders, Overrides, Permissions};
-use crate::process::{background::Background, key_command};
+use crate::process::sandbox::probe::Probe;
+use crate::process::shell::is_bash;
+use crate::process::{Helper, background::Background, key_command};
 use crate::provider::endpoint::{Endpoint, Secret};
 use crate::provider::{self, Http};
 use crate::store::ProjectRecord;
@@ -14,7 +16,7 @@ use crate::workspace::{ClientFacts, Workspace};
 use plimsoll_core::id::{ProjectKey, SessionId};
 use plimsoll_core::model::catalog::ModelProfile;
 use plimsoll_core::path;
-use plimsoll_core::permission::policy::{Policy, Sandbox};
+use plimsoll_core::permission::policy::{Policy, Sandbox, Shell};
 use plimsoll_core::permission::rule::Rule;
 use plimsoll_core::workspace::{EditorState, Environment, GitBlock};
 use std::collections::BTreeMap;
@@ -37,8 +39,25 @@ pub(super) struct Shared {
     pub(super) http: Arc<Http>,
     pub(super) editors: Editors,
     pub(super) running_turns: Arc<AtomicUsize>,
-    /// What this machine can hold a command to.
-    pub(super) sandbox: Sandbox,
+    pub(super) sandbox: Sandboxes,
+}
+
+/// What this machine can hold a command to.
+#[derive(Default)]
+pub(super) struct Sandboxes {
+    /// What starts commands; without it none is held to anything.
+    pub(super) helper: Option<Helper>,
+    pub(super) probe: Probe,
+}
+
+impl Sandboxes {
+    /// Found out when it is first asked for.
+    async fn found(&self) -> Sandbox {
+        match &self.helper {
+            Some(helper) => self.probe.found(helper).await.sandbox(),
+            None => Sandbox::default(),
+        }
+    }
 }
 
 /// Shared by the sessions of a project.
@@ -62,6 +81,8 @@ pub(super) struct TurnSetup {
     pub(super) max_steps: u64,
     pub(super) session_cost: Option<f64>,
     pub(super) permissions: Permissions,
+    sandbox: Sandbox,
+    shell: Shell,
     /// Rules that the client brought along for this turn.
     pub(super) allow: Vec<Rule>,
     /// The session's folder in text form.
@@ -94,6 +115,8 @@ impl Project {
             .await
             .map_err(|error| key_missing(error.message))?;
         let session_dir = self.folder.join(session.as_str());
+        let home = client.env.get("HOME").map(Path::new).filter(|home| home.is_absolute());
+        let writable: Vec<PathBuf> = config.permissions.writable(home).iter().map(|path| canonical(path)).collect();
         Ok(TurnSetup {
             profile,
             endpoint,
@@ -101,6 +124,8 @@ impl Project {
             max_steps: u64::from(config.max_steps_per_turn),
             session_cost: config.session_cost.map(f64::from),
             permissions: config.permissions.clone(),
+            sandbox: self.shared.sandbox.found().await,
+            shell: if is_bash(client.env.get("PATH").map(String::as_str)) { Shell::Bash } else { Shell::Other },
             allow: Vec::new(),
             session_dir: path::escape(session_dir.as_os_str().as_bytes()),
             tool_env: Arc::new(ToolEnv {
@@ -110,7 +135,7 @@ impl Project {
                 readable: vec![self.folder.clone()].into(),
                 protected: self.protected(),
                 pre_images: self.folder.join("pre-images"),
-                writable: Arc::default(),
+                writable: writable.into(),
                 secret_env: config.secret_env().into(),
             }),
             workspace: self.workspace.clone(),
@@ -124,7 +149,7 @@ impl Project {
         let mut rules = turn.permissions.rules.clone();
         rules.extend(known.rules);
         rules.extend(turn.allow.iter().cloned());
-        Policy { rules, trusted: known.trusted, sandbox: self.shared.sandbox }
+        Policy { rules, trusted: known.trusted, sandbox: turn.sandbox, shell: turn.shell }
     }
 
     /// What clients are told of the project.

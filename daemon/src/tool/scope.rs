@@ -19,8 +19,29 @@ const MOST_LINKS: usize = 40;
 /// Entries of a folder that are compared for the nearest name.
 const MOST_NAMES: usize = 5_000;
 
-/// Folders of the home folder that hold keys.
-const KEY_FOLDERS: &[&str] = &[".ssh", ".gnupg", ".aws"];
+/// What in the home folder holds keys: folders, and single files of folders that hold other things too.
+const KEY_PLACES: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube/config",
+    ".docker/config.json",
+    ".config/gcloud",
+    ".config/gh/hosts.yml",
+    ".config/git/credentials",
+    ".git-credentials",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".password-store",
+    ".local/share/keyrings",
+];
+
+/// Names under which ssh keeps private keys. Outside the roots such a file is one; what a project has committed is not.
+const KEY_NAMES: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk"];
 
 /// A path that the model named, resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -221,6 +242,16 @@ fn locate(env: &ToolEnv, path: PathBuf, exists: bool) -> Resolved {
 /// Where a canonical path lies. What is protected stays so inside a root; what is readable, inside what is protected; and
 /// pre-images, which hold what may since have been taken out of reach, inside what is readable.
 pub fn zone(env: &ToolEnv, path: &Path) -> Zone {
+    zone_beside(env, &key_places(env), path)
+}
+
+/// The same for many paths: whether each is protected.
+pub fn protected(env: &ToolEnv) -> impl Fn(&Path) -> bool {
+    let keys = key_places(env);
+    move |path| zone_beside(env, &keys, path) == Zone::Protected
+}
+
+fn zone_beside(env: &ToolEnv, keys: &[PathBuf], path: &Path) -> Zone {
     let below = |folders: &[PathBuf]| folders.iter().any(|folder| path.starts_with(folder));
     if path.starts_with(&env.pre_images) {
         return Zone::Protected;
@@ -228,7 +259,7 @@ pub fn zone(env: &ToolEnv, path: &Path) -> Zone {
     if below(&env.readable) || path.starts_with(&env.session_dir) {
         return Zone::Readable;
     }
-    if below(&env.protected) || below(&key_folders(env)) {
+    if below(&env.protected) || below(keys) {
         return Zone::Protected;
     }
     let root = env
@@ -244,20 +275,21 @@ pub fn zone(env: &ToolEnv, path: &Path) -> Zone {
     }
     match inside {
         Some((root, inside)) => Zone::Root(WorkspacePath::new(root, escape(inside.as_os_str().as_bytes()))),
+        None if path.file_name().is_some_and(|name| KEY_NAMES.iter().any(|key| name == *key)) => Zone::Protected,
         None => Zone::Outside,
     }
 }
 
-/// Folders that no search enters by itself: Plimsoll's own ones and those with keys.
+/// What no search enters by itself: Plimsoll's own folders and places with keys.
 pub fn forbidden(env: &ToolEnv) -> Vec<PathBuf> {
-    env.protected.iter().cloned().chain(key_folders(env)).collect()
+    env.protected.iter().cloned().chain(key_places(env)).collect()
 }
 
-fn key_folders(env: &ToolEnv) -> Vec<PathBuf> {
+fn key_places(env: &ToolEnv) -> Vec<PathBuf> {
     let Some(home) = env.client_env.get("HOME").filter(|home| !home.is_empty()) else { return Vec::new() };
     let canonical = |path: PathBuf| std::fs::canonicalize(&path).unwrap_or(path);
     let home = canonical(PathBuf::from(home));
-    KEY_FOLDERS.iter().map(|name| canonical(home.join(name))).collect()
+    KEY_PLACES.iter().map(|name| canonical(home.join(name))).collect()
 }
 
 /// Up to three paths that are spelled like an absent one: entries of its folder, or of the deepest folder above it that

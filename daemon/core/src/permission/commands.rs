@@ -41,8 +41,8 @@ pub fn decide(
         && mode != Mode::Full
     {
         return Decision::Deny(format!(
-            "{} is protected (Plimsoll's own folders, the insides of .git, key files), and no command works there in mode \
-             `{mode}`",
+            "{} is protected (Plimsoll's own folders, the insides of .git, key files), and no command names it or works there in \
+             mode `{mode}`",
             target.path
         ));
     }
@@ -92,7 +92,7 @@ pub fn decide(
         Some(By::Writing) => Decision::Allow(Leave { files: Files::Roots, network: false }),
         Some(By::Rule) => Decision::Allow(Leave { files: Files::Roots, network: true }),
         None if mode == Mode::Auto && policy.sandbox == WHOLE => Decision::Allow(leave),
-        None => open(mode, policy, command, &parsed, parts.ok().unwrap_or_default(), &terms),
+        None => open(mode, policy, (prepared, command), &parsed, parts.ok().unwrap_or_default(), &terms),
     }
 }
 
@@ -103,12 +103,17 @@ const WHOLE: Sandbox = Sandbox { files: true, network: true };
 fn open(
     mode: Mode,
     policy: &Policy,
-    command: &str,
+    (prepared, command): (&Prepared, &str),
     parsed: &Result<Parsed, Unparsed>,
     parts: Vec<Part>,
     terms: &Terms<'_>,
 ) -> Decision {
+    let outside = prepared.targets.iter().skip(1).find(|target| target.zone == Zone::Outside);
     let mut reason = match parsed {
+        Ok(_) if outside.is_some() => {
+            let place = outside.map_or("", |target| target.path.as_str());
+            format!("it names {place}, which lies outside the project; {}", ask::reason(&parts))
+        }
         Ok(_) => ask::reason(&parts),
         Err(error) => format!("what it does cannot be told: {error}"),
     };

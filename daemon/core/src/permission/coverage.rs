@@ -3,12 +3,15 @@
 //! A command is covered when every simple command in it is. What a rule says is compared with words, never with text.
 
 use super::ask::NOT_YET;
-use super::command::danger::dangers;
-use super::command::program::{FED, local_variable, quiet_variable};
+use super::command::danger::{dangers, is_fed};
+use super::command::program::{local_variable, quiet_variable};
 use super::command::word::{Value, Word};
 use super::command::wrapper::{Inner, inner};
 use super::command::{Parsed, Redirection, RedirectionKind, Simple, readonly};
 use super::rule::Commands;
+
+/// How many programs that run programs are looked through.
+const MAX_LEVEL: u8 = 12;
 
 /// What coverage is judged with.
 #[derive(Debug, Clone)]
@@ -60,6 +63,9 @@ pub fn all(parts: &[Part]) -> Option<By> {
 
 fn cover(simple: &Simple, redefined: &[String], terms: &Terms<'_>, level: u8) -> Result<By, String> {
     let mut by = By::Looking;
+    if level > MAX_LEVEL {
+        return Err("it is wrapped too often".to_owned());
+    }
     if let Some(name) = simple.name().filter(|name| redefined.iter().any(|other| other == name)) {
         return Err(format!("`{name}` is given another meaning in this command"));
     }
@@ -98,8 +104,6 @@ fn redirected(redirection: &Redirection, terms: &Terms<'_>) -> Result<By, String
 }
 
 fn words(simple: &Simple, redefined: &[String], terms: &Terms<'_>, level: u8) -> Result<By, String> {
-    let inside = inner(simple, level);
-    let dangers = dangers(simple);
     let mut why = None;
     for rule in terms.allowed {
         let (words, more) = match rule {
@@ -110,27 +114,17 @@ fn words(simple: &Simple, redefined: &[String], terms: &Terms<'_>, level: u8) ->
         if !begins(&simple.words, words) || !more && simple.words.len() != words.len() {
             continue;
         }
-        // What stands behind the rule's own words must not turn the command into another.
-        let beyond = dangers.iter().find(|danger| danger.at >= words.len());
-        let behind = match &inside {
-            Inner::Nothing | Inner::Perhaps(_) => None,
-            Inner::Runs { at, .. } if *at < words.len() => None,
-            Inner::Unknown(at, _) if *at < words.len() => None,
-            Inner::Unknown(_, why) => Some(why.clone()),
-            Inner::Runs { parsed, .. } => covers_all(parsed, redefined, terms, level).err(),
-        };
-        match (beyond, behind) {
-            (None, None) => return Ok(By::Rule),
-            (Some(danger), _) => why = Some(danger.why.clone()),
-            (None, Some(clause)) => why = Some(clause),
+        match beyond(simple, words.len(), redefined, terms, level) {
+            Ok(()) => return Ok(By::Rule),
+            Err(clause) => why = Some(clause),
         }
     }
     if let Some(why) = why {
         return Err(why);
     }
-    match inside {
+    match inner(simple, level) {
         Inner::Unknown(_, why) => Err(why),
-        Inner::Runs { parsed, at } => {
+        Inner::Runs { parsed, at, .. } => {
             let within = covers_all(&parsed, redefined, terms, level)?;
             if simple.name() == Some("find") {
                 let head = Simple { words: without_actions(&simple.words, at), ..Simple::default() };
@@ -147,6 +141,31 @@ fn words(simple: &Simple, redefined: &[String], terms: &Terms<'_>, level: u8) ->
             Err(why) => Err(why),
         },
         Inner::Nothing | Inner::Perhaps(_) => Err(NOT_YET.to_owned()),
+    }
+}
+
+/// Whether what stands behind the first `len` words, which a rule names, leaves the command what the rule says.
+fn beyond(simple: &Simple, len: usize, redefined: &[String], terms: &Terms<'_>, level: u8) -> Result<(), String> {
+    if level > MAX_LEVEL {
+        return Err("it is wrapped too often".to_owned());
+    }
+    if let Some(danger) = dangers(simple).into_iter().find(|danger| danger.at >= len) {
+        return Err(danger.why);
+    }
+    match inner(simple, level) {
+        Inner::Nothing | Inner::Perhaps(_) => Ok(()),
+        Inner::Unknown(at, why) => {
+            if at < len {
+                Ok(())
+            } else {
+                Err(why)
+            }
+        }
+        Inner::Runs { parsed, at, text } => match parsed.commands.as_slice() {
+            _ if at < len && text => Ok(()),
+            [only] if at < len => beyond(only, len - at, redefined, terms, level + 1),
+            _ => covers_all(&parsed, redefined, terms, level).map(drop),
+        },
     }
 }
 
@@ -200,8 +219,11 @@ fn any_hit(rule: &[String], parsed: &Parsed, level: u8) -> Hit {
 }
 
 fn hit(rule: &[String], simple: &Simple, level: u8) -> Hit {
+    if level > MAX_LEVEL {
+        return Hit::Maybe;
+    }
     let own = leads(rule, &simple.words);
-    let fed = simple.fed && simple.name().is_some_and(|name| FED.contains(&name));
+    let fed = simple.fed && simple.name().is_some_and(is_fed);
     let within = match inner(simple, level) {
         Inner::Nothing if fed => Hit::Maybe,
         Inner::Nothing => Hit::No,

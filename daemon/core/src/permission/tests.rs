@@ -1,5 +1,6 @@
 //! Decisions by mode, zone and rule.
 
+use super::command::parse;
 use super::leave::{Files, Leave};
 use super::policy::{Decision, Mode, Policy, Sandbox, Shell, decide, grants};
 use super::rule::{Rule, Scope, Verdict};
@@ -190,6 +191,26 @@ fn what_could_hide_a_denied_command_is_asked_about_in_every_mode() {
     for text in ["git log --grep commit", "echo git commit", "git add commit", "npm test", "git commit-tree x"] {
         assert_eq!(word(&command(Mode::Full, &policy, text)), "allow", "{text}");
     }
+}
+
+#[test]
+fn wrapping_without_end_is_asked_about() {
+    let rules = vec![rule(Verdict::Allow, "run_terminal_cmd(ls *)"), rule(Verdict::Allow, "run_terminal_cmd(nice *)")];
+    let policy = Policy { rules, ..Policy::default() };
+    assert_eq!(word(&command(Mode::Ask, &policy, &format!("{}ls", "nice ".repeat(5)))), "allow");
+    assert_eq!(word(&command(Mode::Ask, &policy, &format!("{}ls", "nice ".repeat(3000)))), "ask");
+    let rules = vec![rule(Verdict::Deny, "run_terminal_cmd(git commit)")];
+    let policy = Policy { rules, ..Policy::default() };
+    assert_eq!(word(&command(Mode::Full, &policy, &format!("{}git commit", "env ".repeat(5)))), "deny");
+    assert_eq!(word(&command(Mode::Full, &policy, &format!("{}git commit", "env ".repeat(3000)))), "ask");
+}
+
+#[test]
+fn the_grammar_fits_the_parser() {
+    let language = tree_sitter::Language::from(tree_sitter_bash::LANGUAGE);
+    let range = tree_sitter::MIN_COMPATIBLE_LANGUAGE_VERSION..=tree_sitter::LANGUAGE_VERSION;
+    assert!(range.contains(&language.abi_version()));
+    assert_eq!(parse("ls -l | wc").unwrap().commands.len(), 2);
 }
 
 #[test]

@@ -38,11 +38,14 @@ impl Bubblewrap {
     /// The same with what it takes to hold a command to these limits.
     pub fn with(mut self, limits: &Limits, cwd: &Path) -> Self {
         let mut add = |words: &[&std::ffi::OsStr]| self.arguments.extend(words.iter().map(|word| (*word).to_owned()));
-        add(&["--dev-bind".as_ref(), "/".as_ref(), "/".as_ref()]);
-        if !limits.leave.network {
-            add(&["--unshare-net".as_ref()]);
-        }
-        if limits.leave.files != Files::All {
+        if limits.leave.files == Files::All {
+            add(&["--dev-bind".as_ref(), "/".as_ref(), "/".as_ref()]);
+        } else {
+            add(&["--ro-bind".as_ref(), "/".as_ref(), "/".as_ref()]);
+            add(&["--dev-bind".as_ref(), "/dev".as_ref(), "/dev".as_ref()]);
+            for path in limits.writable.iter().filter(|path| path.is_dir()) {
+                add(&["--bind".as_ref(), path.as_ref(), path.as_ref()]);
+            }
             for path in limits.hidden.iter().filter(|path| path.is_dir()) {
                 add(&["--tmpfs".as_ref(), path.as_ref()]);
             }
@@ -52,6 +55,9 @@ impl Bubblewrap {
             for path in limits.hidden.iter().filter(|path| path.is_dir()) {
                 add(&["--remount-ro".as_ref(), path.as_ref()]);
             }
+        }
+        if !limits.leave.network {
+            add(&["--unshare-net".as_ref()]);
         }
         add(&["--chdir".as_ref(), cwd.as_ref(), "--".as_ref()]);
         self

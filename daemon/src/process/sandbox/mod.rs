@@ -15,13 +15,15 @@
 //! and the daemon refuses it ([`origin`](super::origin)).
 
 #[cfg(target_os = "linux")]
-mod bubblewrap;
+pub mod bubblewrap;
 #[cfg(target_os = "linux")]
 mod devices;
 #[cfg(target_os = "linux")]
 mod files;
 #[cfg(target_os = "linux")]
 mod loopback;
+#[cfg(target_os = "linux")]
+mod mounts;
 #[cfg(target_os = "linux")]
 mod namespaces;
 #[cfg(target_os = "linux")]
@@ -61,16 +63,8 @@ mod linux {
 
     /// Does what has to be done while the process has one thread. `cwd` is the command's folder.
     pub fn prepare(limits: Limits, cwd: PathBuf) -> Stage {
-        let refused = needs_namespaces(&limits).then(namespaces::enter).and_then(Result::err);
+        let refused = namespaces::enter().err();
         Stage { limits, cwd, refused }
-    }
-
-    fn needs_namespaces(limits: &Limits) -> bool {
-        !limits.leave.network || hides(limits)
-    }
-
-    fn hides(limits: &Limits) -> bool {
-        limits.leave.files != Files::All && limits.hidden.iter().any(|path| path.exists())
     }
 
     impl Stage {
@@ -90,8 +84,9 @@ mod linux {
                     return Ok(Start::Behind(found.with(&limits, &cwd)));
                 }
             }
-            if hides(&limits) && refused.is_none() {
-                // Without the view Landlock's list leaves the hidden folders out.
+            if limits.leave.files != Files::All && refused.is_none() {
+                // Without the view Landlock's list leaves the hidden folders out, and what Landlock has no rules for (modes,
+                // owners, times) is not refused.
                 hidden_by_view = namespaces::own_view(&limits, &cwd).is_ok();
             }
             inside(&limits, hidden_by_view)?;

@@ -1,6 +1,6 @@
 //! A network and a view of the file system of the command's own.
 
-use super::loopback;
+use super::{loopback, mounts};
 use crate::process::limits::Limits;
 use rustix::fs::{CWD, StatVfsMountFlags, statvfs};
 use rustix::mount::{
@@ -59,12 +59,13 @@ pub fn own_network() -> Result<(), String> {
     Ok(())
 }
 
-/// Gives the calling thread a view of the file system in which what is hidden is empty but for what is readable, and
-/// takes it to the command's folder in it. After an error the thread sees more than it should.
+/// Gives the calling thread a view of the file system in which what is hidden is empty but for what is readable and
+/// only what is writable can be changed, and takes it to the command's folder in it. After an error the thread sees more than it should.
 pub fn own_view(limits: &Limits, cwd: &Path) -> io::Result<()> {
     unshare(UnshareFlags::NEWNS)?;
     // What is mounted here is seen nowhere else.
     mount_change("/", MountPropagationFlags::DOWNSTREAM.union(MountPropagationFlags::REC))?;
+    mounts::read_only_but(&limits.writable)?;
     let mut hidden = outermost(&limits.hidden);
     if !limits.leave.network {
         hidden.extend(services());

@@ -1,12 +1,12 @@
 //! What commands can be held to on this machine, found out by trying it in a process that ends at once.
 
-use crate::process::Helper;
 use crate::process::exec::PROBE;
+use crate::process::{Helper, children};
 use plimsoll_core::permission::policy::Sandbox;
 use serde::{Deserialize, Serialize};
 use std::process::{ExitCode, Stdio};
 use std::time::Duration;
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 use tokio::sync::OnceCell;
 
 /// It takes milliseconds; a machine where it takes longer than this holds nothing back.
@@ -58,10 +58,12 @@ impl Probe {
 async fn ask(helper: &Helper) -> Result<Found, String> {
     let mut command = Command::new(helper.path());
     command.args(["__exec", PROBE]).env_clear().current_dir("/").kill_on_drop(true);
-    command.stdin(Stdio::null()).stderr(Stdio::null());
-    let answer = tokio::time::timeout(TIME, command.output()).await;
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let child = children::start(|| command.spawn(), Child::id)
+        .map_err(|error| format!("the probe cannot be started: {error}"))?;
+    let answer = tokio::time::timeout(TIME, child.wait_with_output()).await;
     let answer = answer.map_err(|_| "the probe did not answer".to_owned())?;
-    let answer = answer.map_err(|error| format!("the probe cannot be started: {error}"))?;
+    let answer = answer.map_err(|error| format!("the probe cannot be waited for: {error}"))?;
     serde_json::from_slice(&answer.stdout).map_err(|error| format!("the probe's answer cannot be read: {error}"))
 }
 

@@ -73,6 +73,8 @@ async fn a_turn_can_go_on_from_what_was_loaded() {
         messages,
         last_request: Some(second),
         last_end: None,
+        usage: Usage { input: 5, cache_read: 4, cache_write: 0, output: 3 },
+        turn_usage: Usage { input: 5, cache_read: 4, cache_write: 0, output: 3 },
         items: vec![ViewItem { item: assistant(6, "so far"), projection: None }],
         operations: vec![operation(2, OpState::Unknown)],
         shown: vec![shown(1), shown(2)],

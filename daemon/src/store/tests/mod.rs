@@ -143,6 +143,7 @@ fn operation(call: u64, state: OpState) -> Operation {
         revision: Revision(3),
         files: Vec::new(),
         process: None,
+        background: false,
     }
 }
 

@@ -168,7 +168,8 @@ fn find(env: &ToolEnv, args: &Args, pattern: &Pattern, base: &Resolved, stop: &S
     let narrowed = base.path.join(&pattern.prefix);
     // A folder that is reached through a link is not walked, as if the walk had come to the link.
     let linked = !std::fs::canonicalize(&narrowed).is_ok_and(|real| real == narrowed);
-    let allowed = |path: &Path| base.zone == Zone::Protected || scope::zone(env, path) != Zone::Protected;
+    let protected = scope::protected(env);
+    let allowed = |path: &Path| base.zone == Zone::Protected || !protected(path);
     let reachable = !linked && allowed(&narrowed);
     let mut walked = if reachable {
         let walk = Walk::new(env, base, args.include_ignored).narrowed(narrowed);

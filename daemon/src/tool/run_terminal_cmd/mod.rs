@@ -6,6 +6,7 @@
 mod limits;
 mod live;
 pub(super) mod output;
+mod places;
 
 use super::scope::{self, Resolved};
 use super::{Tool, ToolEnv, ToolEvent, ToolRun, task};
@@ -98,7 +99,7 @@ impl Tool for RunTerminalCmd {
             let short: String = first.chars().take(TITLE).collect();
             let more = if short.len() < args.command.trim().len() { " \u{2026}" } else { "" };
             Ok(Prepared {
-                targets: vec![cwd.target()],
+                targets: places::targets(env, &cwd, &args.command),
                 title: format!("run {short}{more}"),
                 command: Some(args.command),
                 ..Prepared::default()
@@ -139,9 +140,11 @@ impl RunTerminalCmd {
     async fn run_checked(&self, run: &ToolRun<'_>) -> Result<Outcome, String> {
         let args = Args::of(run.call)?;
         let cwd = working_directory(run.env, args.working_directory.as_deref())?;
-        if run.prepared.command.as_ref() != Some(&args.command) || run.prepared.targets != [cwd.target()] {
+        let now = places::targets(run.env, &cwd, &args.command);
+        if run.prepared.command.as_ref() != Some(&args.command) || run.prepared.targets != now {
             return Err(format!(
-                "The command was not run: its working directory is now {} and not what was allowed. Call again.",
+                "The command was not run: its working directory is now {}, or a file that it names leads elsewhere than when it \
+                 was decided. Call again.",
                 cwd.shown
             ));
         }

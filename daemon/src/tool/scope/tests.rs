@@ -73,6 +73,30 @@ fn own_folders_git_insides_and_keys_are_protected() {
 }
 
 #[test]
+fn key_files_are_told_from_what_lies_beside_them() {
+    let place = Place::new();
+    let home = place.dir.path().canonicalize().unwrap().join("home");
+    let zone = |path: PathBuf| zone_of(&place, path.to_str().unwrap());
+    for key in [".ssh/config", ".aws/credentials", ".kube/config", ".docker/config.json", ".netrc", ".npmrc", ".pypirc"]
+        .into_iter()
+        .chain([".git-credentials", ".config/gcloud/x.db", ".config/gh/hosts.yml", "work/id_ed25519"])
+    {
+        assert_eq!(zone(home.join(key)), Zone::Protected, "{key}");
+    }
+    for other in [".kube/cache/x", ".docker/daemon.json", ".npm/x", ".config/gh/config.yml", "work/id_ed25519.pub"] {
+        assert_eq!(zone(home.join(other)), Zone::Outside, "{other}");
+    }
+    assert_eq!(zone_of(&place, "tests/id_rsa"), inside("tests/id_rsa"));
+    // A key file that is moved elsewhere by a link is found where it is.
+    std::fs::create_dir_all(&home).unwrap();
+    std::fs::write(place.o.join("netrc"), "x").unwrap();
+    symlink(place.o.join("netrc"), home.join(".netrc")).unwrap();
+    assert_eq!(zone(place.o.join("netrc")), Zone::Protected);
+    let is_protected = protected(&place.env);
+    assert_eq!([home.join(".ssh/id"), home.join("x")].map(|path| is_protected(&path)), [true, false]);
+}
+
+#[test]
 fn the_second_root_is_tried_for_what_the_first_lacks() {
     let mut place = Place::new();
     std::fs::write(place.o.join("only.txt"), "x").unwrap();

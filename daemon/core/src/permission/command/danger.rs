@@ -2,7 +2,7 @@
 
 use super::Simple;
 use super::program::{self, Program};
-use super::word::{Value, Word};
+use super::word::{PIPE, Value, Word};
 
 /// A word that a rule for the words before it does not cover.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,16 +17,20 @@ pub struct Danger {
 pub fn dangers(simple: &Simple) -> Vec<Danger> {
     let words = &simple.words;
     let Some(name) = simple.name() else { return Vec::new() };
+    let name = name.rsplit('/').next().unwrap_or(name);
     let mut found = match name {
         "git" => git(words),
         "sed" => sed(words),
         "awk" | "gawk" | "mawk" | "nawk" => awk(words),
-        _ => program::find(name).map(|program| options(words, 1, program)).unwrap_or_default(),
+        _ => program(name).map(|program| options(words, 1, program)).unwrap_or_default(),
     };
     let operands: Vec<usize> = (1..words.len()).filter(|at| words.get(*at).is_some_and(is_operand)).collect();
     let at = |at: usize, why: &str| Danger { at, why: why.to_owned() };
     match (name, operands.as_slice()) {
-        ("uniq", [_, second, ..]) => found.push(at(*second, "`uniq` writes to its second file")),
+        ("uniq" | "xxd", [_, second, ..]) => found.push(at(*second, "it writes to its second file")),
+        ("uniq" | "xxd", [first]) if words.get(*first).is_some_and(|word| word.literal().is_none()) => {
+            found.push(at(*first, "it writes to its second file"));
+        }
         ("hostname", [first, ..]) => found.push(at(*first, "`hostname` with a name changes it")),
         ("date", _) => found.extend(date(words)),
         ("tar", [first, ..]) if *first == 1 => {
@@ -43,17 +47,31 @@ pub fn dangers(simple: &Simple) -> Vec<Danger> {
             found.extend(set.map(|index| at(index + 1, "it makes `make` run another shell")));
         }
         ("test" | "[" | "[[", _) => found.extend(test(words)),
-        _ if simple.fed
-            && program::FED.contains(&name)
-            && (operands.is_empty() || matches!(name, "xargs" | "ssh" | "parallel")) =>
-        {
-            if name != "xargs" || words.len() == 1 {
-                found.push(at(words.len(), "it runs what it is fed"));
-            }
+        _ if simple.fed && is_fed(name) && (operands.is_empty() || matches!(name, "ssh" | "parallel")) => {
+            found.push(at(words.len(), "it runs what it is fed"));
         }
         _ => {}
     }
+    if is_fed(name) || matches!(name, "source" | ".") {
+        let piped = |word: &Word| word.literal().is_none() && word.lead() == PIPE;
+        let first = words.iter().position(piped);
+        found.extend(first.map(|index| at(index, "it runs what it is fed")));
+    }
     found
+}
+
+/// Whether a program runs what it is fed.
+pub fn is_fed(name: &str) -> bool {
+    program::FED.contains(&name) || program::FED.contains(&plain(name))
+}
+
+/// A name without its version.
+fn plain(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
+}
+
+fn program(name: &str) -> Option<&'static Program> {
+    program::find(name).or_else(|| program::find(plain(name)))
 }
 
 fn is_operand(word: &Word) -> bool {

@@ -7,9 +7,11 @@
 
 pub(super) mod danger;
 pub(super) mod heredoc;
+pub mod named;
 pub(super) mod odd;
 pub(super) mod program;
 pub(super) mod readonly;
+pub(super) mod redirect;
 pub(super) mod tree;
 pub(super) mod word;
 pub(super) mod wrapper;

@@ -160,8 +160,7 @@ pub const GIT_RUNNERS: &[&str] = &[
 /// Programs that take what they are to do from their standard input, when no file or text is named.
 pub const FED: &[&str] = &[
     "ash", "bash", "bc", "csh", "dash", "deno", "ed", "ex", "fish", "gdb", "irb", "ksh", "lua", "mysql", "node",
-    "parallel", "perl", "php", "psql", "python", "python2", "python3", "ruby", "sh", "sqlite3", "ssh", "tclsh",
-    "xargs", "zsh",
+    "parallel", "perl", "php", "psql", "python", "python2", "python3", "ruby", "sh", "sqlite3", "ssh", "tclsh", "zsh",
 ];
 
 /// The entry of a program.

@@ -122,6 +122,11 @@ const GIT: &[&str] = &[
     "whatchanged",
 ];
 
+/// Whether a program takes its arguments as texts.
+pub fn is_text(name: &str) -> bool {
+    TEXTS.contains(&name)
+}
+
 /// What is said of a program that is not in these tables.
 pub const NOT_KNOWN: &str = "it is not known to only look";
 
@@ -168,7 +173,6 @@ pub fn check(simple: &Simple) -> Result<(), String> {
             if words.iter().all(fine) { Ok(()) } else { not_known() }
         }
         "tail" if words.iter().any(|word| word.lead().starts_with("--pid")) => not_known(),
-        "xxd" if words.iter().filter(|word| !word.lead().starts_with('-')).count() > 1 => not_known(),
         _ if TEXTS.contains(&name) => {
             let places = words.iter().filter(|word| matches!(word.value, Value::Glob { .. }));
             places.map(inside).collect()
@@ -218,7 +222,9 @@ pub fn inside(word: &Word) -> Result<(), String> {
         // What runs inside is judged by itself.
         Value::Dynamic { lead, splits: false } if lead == PIPE => return Ok(()),
         Value::Dynamic { .. } => return Err(format!("what `{word}` becomes is not known")),
-        Value::Glob { .. } if word.source.contains("..") || lead == "." || lead.ends_with("/.") => return outside(),
+        Value::Glob { .. } if word.source.contains("..") => return outside(),
+        // It may find `.git` or `..`.
+        Value::Glob { lead } if lead.rsplit('/').next().is_some_and(|part| part.starts_with('.')) => return outside(),
         Value::Literal(_) | Value::Glob { .. } => {}
     }
     if lead == "/dev/null" {

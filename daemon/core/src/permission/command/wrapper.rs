@@ -15,6 +15,8 @@ pub enum Inner {
         parsed: Parsed,
         /// Number of the first word that belongs to what is run.
         at: usize,
+        /// Whether that word is a text that holds all of it.
+        text: bool,
     },
     /// Something of which at most the words are known, with other rights or by other means: it may be any of these.
     Perhaps(Vec<Simple>),
@@ -174,7 +176,7 @@ fn after_options(words: &[Word], options: &Options) -> Result<usize, (usize, Str
 
 fn runs(simple: &Simple, at: usize, words: Vec<Word>) -> Inner {
     let inner = Simple { words, fed: simple.fed, ..Simple::default() };
-    Inner::Runs { parsed: Parsed { commands: vec![inner], redefined: Vec::new() }, at }
+    Inner::Runs { parsed: Parsed { commands: vec![inner], redefined: Vec::new() }, at, text: false }
 }
 
 fn plain(simple: &Simple, options: &Options) -> Inner {
@@ -219,7 +221,7 @@ fn env(simple: &Simple) -> Inner {
         return Inner::Nothing;
     }
     let inner = Simple { words, assignments, fed: simple.fed, ..Simple::default() };
-    Inner::Runs { parsed: Parsed { commands: vec![inner], redefined: Vec::new() }, at }
+    Inner::Runs { parsed: Parsed { commands: vec![inner], redefined: Vec::new() }, at, text: false }
 }
 
 fn xargs(simple: &Simple) -> Inner {
@@ -241,7 +243,7 @@ fn xargs(simple: &Simple) -> Inner {
         None => words.push(Word::unknown("\u{2026}")),
     }
     let inner = Simple { words, ..Simple::default() };
-    Inner::Runs { parsed: Parsed { commands: vec![inner], redefined: Vec::new() }, at }
+    Inner::Runs { parsed: Parsed { commands: vec![inner], redefined: Vec::new() }, at, text: false }
 }
 
 /// Words in which a mark stands for one argument that begins with `lead`.
@@ -291,7 +293,7 @@ fn find(simple: &Simple) -> Inner {
         at += end + 1;
     }
     match first {
-        Some(at) => Inner::Runs { parsed: Parsed { commands, redefined: Vec::new() }, at },
+        Some(at) => Inner::Runs { parsed: Parsed { commands, redefined: Vec::new() }, at, text: false },
         None => Inner::Nothing,
     }
 }
@@ -326,7 +328,7 @@ fn shell(simple: &Simple, name: &str, level: u8) -> Inner {
 
 fn text_inside(text: &str, at: usize, level: u8) -> Inner {
     match parse_inside(text, level + 1) {
-        Ok(parsed) => Inner::Runs { parsed, at },
+        Ok(parsed) => Inner::Runs { parsed, at, text: true },
         Err(error) => Inner::Unknown(at, format!("the text inside cannot be understood: {error}")),
     }
 }

@@ -201,14 +201,16 @@ impl Machine {
         self.resolve_ask(*ask, AskResolution::Answered { choice: given.choice, advice: given.advice.clone() });
         match given.choice {
             AskChoice::AllowOnce | AskChoice::AllowSession | AskChoice::AllowAlways => {
-                if let Some(option) = chosen {
-                    let lasts = given.choice == AskChoice::AllowAlways;
-                    let rules = grants(&option, if lasts { Scope::Project } else { Scope::Session });
-                    if lasts {
-                        lasting.clone_from(&rules);
-                    }
-                    self.grants.extend(rules);
+                let scope = match given.choice {
+                    AskChoice::AllowSession => Some(Scope::Session),
+                    AskChoice::AllowAlways => Some(Scope::Project),
+                    AskChoice::AllowOnce | AskChoice::Reject => None,
+                };
+                let rules = scope.and_then(|scope| Some(grants(&chosen?, scope))).unwrap_or_default();
+                if scope == Some(Scope::Project) {
+                    lasting.clone_from(&rules);
                 }
+                self.grants.extend(rules);
                 match facts {
                     Some((prepared, leave)) => {
                         if let Some(slot) = self.slot(id) {
@@ -248,6 +250,16 @@ impl Machine {
         self.effects.insert(at, Effect::AnswerTaken { ask, taken: true });
         if let Some(grant) = grant {
             self.effects.insert(at, grant);
+        }
+    }
+
+    /// Puts another question in the place of the one about the same call.
+    #[cfg(test)]
+    pub(in crate::turn) fn offer(&mut self, question: Ask) {
+        if let Some(slot) = self.slot(question.call)
+            && let SlotState::Asking(ask, ..) = &mut slot.state
+        {
+            **ask = question;
         }
     }
 

@@ -5,6 +5,7 @@ mod background;
 mod behaviour;
 mod edges;
 mod limits;
+mod permission;
 mod random;
 mod seen;
 mod suspend;

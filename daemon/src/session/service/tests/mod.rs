@@ -3,16 +3,17 @@
 
 mod cut;
 mod life;
+mod permissions;
 mod turns;
 
 use super::*;
-use crate::session::api::Answer;
-use crate::session::api::Update;
+use crate::session::api::{Answer, Update};
 use crate::tool::{ToolEnv, ToolRun};
 use futures_util::future::BoxFuture;
 use plimsoll_core::event::{Event, EventBody, TurnEnd};
-use plimsoll_core::id::TurnNo;
+use plimsoll_core::id::{CallId, TurnNo};
 use plimsoll_core::path::WorkspacePath;
+use plimsoll_core::permission::rule::{Rule, Scope, Verdict};
 use plimsoll_core::tool::call::{Call, Prepared, Target, Zone};
 use plimsoll_core::tool::outcome::{Body, Outcome, Status};
 use plimsoll_core::transcript::item::{Item, ItemBody};
@@ -234,7 +235,8 @@ async fn service(folders: &Folders) -> (Service, mpsc::UnboundedReceiver<Started
     let stores = Stores::open(&folders.data).await.unwrap();
     let background = Arc::new(Background::default());
     let command = Arc::new(Command { started });
-    (Service::with_commands(folders.clone(), BTreeMap::new(), stores, background, command), commands)
+    let sandbox = Sandboxes::default();
+    (Service::with_commands(folders.clone(), BTreeMap::new(), stores, background, sandbox, command), commands)
 }
 
 /// A client that takes what comes.

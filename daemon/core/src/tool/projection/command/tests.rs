@@ -56,6 +56,20 @@ fn what_still_runs_is_named_with_the_way_to_end_it() {
 }
 
 #[test]
+fn what_a_failed_command_was_held_to_is_said() {
+    let held = |exit, left_running: &[u32]| {
+        let left_running = left_running.to_vec();
+        CommandRun { limits: Some("no network".into()), left_running, ..run(exit, "x\n", "") }
+    };
+    check(&held(Exit::Code(0), &[]), &["exit code 0", "1.2 s", "1 line"], "x");
+    check(&held(Exit::Code(1), &[]), &["exit code 1", "1.2 s", "sandbox: no network", "1 line"], "x");
+    check(&held(Exit::NotStarted, &[]), &["not started", "1.2 s", "sandbox: no network"], "x");
+    let expected = "[still running in the background: pid 41. To end them: stop_task {\"id\":\"c7\"}. They end \
+                    with the session. What they print is added to /data/s1/artifacts/c7.log.]\nx";
+    check(&held(Exit::Code(0), &[41]), &["exit code 0", "1.2 s", "1 line"], expected);
+}
+
+#[test]
 fn of_a_long_output_more_of_the_end_is_shown_and_the_gap_names_the_call() {
     let output: String = numbered_lines(5_000);
     let shown = project_command(&run(Exit::Code(0), &output, ""), CallId(7), 400, tokens);
