@@ -64,7 +64,7 @@ fn what_a_failed_command_was_held_to_is_said() {
     check(&held(Exit::Code(0), &[]), &["exit code 0", "1.2 s", "1 line"], "x");
     check(&held(Exit::Code(1), &[]), &["exit code 1", "1.2 s", "sandbox: no network", "1 line"], "x");
     check(&held(Exit::NotStarted, &[]), &["not started", "1.2 s", "sandbox: no network"], "x");
-    let expected = "[still running in the background: pid 41. Another command cannot end them out of its sandbox. They end \
+    let expected = "[still running in the background: pid 41. To end them: stop_task {\"id\":\"c7\"}. They end \
                     with the session. What they print is added to /data/s1/artifacts/c7.log.]\nx";
     check(&held(Exit::Code(0), &[41]), &["exit code 0", "1.2 s", "1 line"], expected);
 }
