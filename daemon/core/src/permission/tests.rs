@@ -262,3 +262,22 @@ fn a_redirection_into_a_file_that_no_tool_may_change_is_denied() {
     }
     assert_eq!(word(&command(Mode::Full, &policy, "ls > a")), "allow");
 }
+
+#[test]
+fn what_is_not_ascii_is_read_as_a_part_of_words_wherever_it_stands() {
+    use super::command::parse;
+    for c in ['\u{e9}', '\u{4f60}', '\u{1f600}', '\u{10fffd}'] {
+        for around in
+            ["echo {$1..2}", "echo {1..$}", "echo $", "$=1 ls", "cat <<$\n$\n", "${$}", "((1$))", "[[ a =~ $ ]]"]
+        {
+            // Whatever comes of it, it is the text's own.
+            let text = around.replacen('$', &c.to_string(), 1);
+            if let Ok(parsed) = parse(&text) {
+                let words = parsed.commands.iter().flat_map(|simple| &simple.words);
+                assert!(words.clone().all(|word| text.contains(&word.source)), "{text:?}: {parsed:?}");
+            }
+        }
+        let parsed = parse(&format!("echo a{c}b")).unwrap();
+        assert_eq!(parsed.commands[0].words[1].literal(), Some(format!("a{c}b").as_str()));
+    }
+}

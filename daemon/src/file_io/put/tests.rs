@@ -253,18 +253,16 @@ fn what_another_writer_puts_there_at_the_same_moment_is_not_lost() {
     let (folder, scratch) = (Folder::new(), Folder::new());
     let path = folder.file("a", b"user 0\n", 0o644);
     let done = AtomicBool::new(false);
-    let (written, refused) = std::thread::scope(|scope| {
-        let agent = scope.spawn(|| {
-            let (mut written, mut refused) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 let Ok(read) = fs::read(&path) else { continue };
                 match put(&path, Some(&version(&read)), &[&read, b"agent\n"], None) {
-                    Ok(()) => written += 1,
-                    Err(PutError::Changed { .. }) => refused += 1,
+                    // How often it comes in between is the scheduler's affair.
+                    Ok(()) | Err(PutError::Changed { .. }) => {}
                     Err(other) => panic!("{other:?}"),
                 }
             }
-            (written, refused)
         });
         for no in 1..=1000 {
             let mine = format!("user {no}\n");
@@ -278,8 +276,11 @@ fn what_another_writer_puts_there_at_the_same_moment_is_not_lost() {
             }
         }
         done.store(true, Ordering::Relaxed);
-        agent.join().unwrap()
     });
-    assert!(written > 0, "{written} written, {refused} refused");
+    // Alone again, it is written.
+    let read = fs::read(&path).unwrap();
+    assert!(read.starts_with(b"user 1000\n"));
+    put(&path, Some(&version(&read)), &[&read, b"agent\n"], None).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), [&read[..], b"agent\n"].concat());
     assert_eq!(folder.names(), set(["a"]));
 }

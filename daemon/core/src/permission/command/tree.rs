@@ -49,6 +49,9 @@ pub fn parse_inside(text: &str, level: u8) -> Result<Parsed, Unparsed> {
     Ok(walk.out)
 }
 
+/// The tree of a text. The grammar's scanner is C, and asks the C library about digits in ways that are defined for ASCII
+/// only, so it never sees anything else: what is not ASCII is part of a word to bash as the letter is that stands for it
+/// here, byte for byte, so that places stay. Words themselves are read from the text.
 fn grammar(text: &str) -> Result<Tree, Unparsed> {
     let unable = || Unparsed("it cannot be read".to_owned());
     let mut parser = Parser::new();
@@ -59,7 +62,8 @@ fn grammar(text: &str) -> Result<Tree, Unparsed> {
         if reports > MAX_PROGRESS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let options = ParseOptions::new().progress_callback(&mut progress);
-    let mut chunk = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
+    let ascii: Vec<u8> = text.bytes().map(|byte| if byte.is_ascii() && byte != 0 { byte } else { b'x' }).collect();
+    let mut chunk = |at: usize, _| ascii.get(at..).unwrap_or_default();
     parser.parse_with_options(&mut chunk, None, Some(options)).ok_or_else(unable)
 }
 
