@@ -1,7 +1,7 @@
 //! Commands in the background with real processes: started, asked, ended, and what they cost meanwhile. Memory and
 //! descriptors are measured on this very process, so that these tests run one after the other.
 
-#![allow(clippy::unwrap_used, reason = "only tests call this")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "only tests call this")]
 
 mod support;
 

@@ -1,6 +1,8 @@
 //! Commands that try to get out of what they are held to. Each is started by the real helper under the real kernel; where
 //! the kernel cannot enforce something, the probe says so and the tests of it are passed over.
 
+#![allow(clippy::unwrap_used, reason = "only tests call this")]
+
 mod support;
 
 use plimsoll::process::Helper;

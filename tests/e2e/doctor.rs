@@ -153,8 +153,8 @@ async fn a_running_daemon_is_asked_and_its_databases_are_read_beside_it() {
     assert!(project["level"] == "ok" && text(&project["what"]).contains(workspace.text()), "{project}");
 
     daemon.stop().await;
-    let database = content(&daemon.machine().data()).into_iter().map(|(path, _)| path);
-    let database = database.filter(|path| path.ends_with("plimsoll.db")).next().expect("a project's database");
+    let mut database = content(&daemon.machine().data()).into_iter().map(|(path, _)| path);
+    let database = database.find(|path| path.ends_with("plimsoll.db")).expect("a project's database");
     let mut bytes = std::fs::read(&database).expect("a database");
     bytes[60..64].copy_from_slice(&999_u32.to_be_bytes());
     std::fs::write(&database, bytes).expect("a newer database");

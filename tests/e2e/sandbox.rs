@@ -34,8 +34,8 @@ async fn begin(mode: &str) -> (TestDaemon, ModelServer, Workspace) {
     let variables: Vec<String> = own.map(|(name, value)| format!("{name}={value}")).collect();
     let workspace = Workspace::new()
         .file("client.py", CLIENT)
-        .file("socket", &daemon.socket().display().to_string())
-        .file("variables", &variables.join(" "));
+        .file("socket", daemon.socket().display().to_string())
+        .file("variables", variables.join(" "));
     (daemon, server, workspace)
 }
 

@@ -3,7 +3,8 @@
 
 use agent_client_protocol_schema::v1::{Diff, ToolCallContent, ToolCallLocation};
 use plimsoll_core::tool::call::FileChange;
-use std::path::PathBuf;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 /// Bytes of all old and new texts of one call: an editor shows them at once. Of the rest only how many lines change is told.
 const SHOWN_MAX: usize = 256 * 1024;
@@ -47,7 +48,7 @@ fn path(change: &FileChange) -> Option<PathBuf> {
 }
 
 /// Old and new text of each hunk.
-fn places(change: &FileChange, path: &PathBuf) -> Vec<Diff> {
+fn places(change: &FileChange, path: &Path) -> Vec<Diff> {
     let mut hunks: Vec<(String, String)> = Vec::new();
     for line in change.diff.text.lines() {
         let mut letters = line.chars();
@@ -69,7 +70,7 @@ fn places(change: &FileChange, path: &PathBuf) -> Vec<Diff> {
     }
     let diff = |(old, new): (String, String)| {
         let old = change.before.is_some().then_some(old);
-        Diff::new(path.clone(), new).old_text(old)
+        Diff::new(path, new).old_text(old)
     };
     if hunks.is_empty() {
         // An empty file is made or deleted.
@@ -81,7 +82,7 @@ fn places(change: &FileChange, path: &PathBuf) -> Vec<Diff> {
 fn unified(change: &FileChange) -> ToolCallContent {
     let mut text = format!("--- {0}\n+++ {0}\n{1}", change.path, change.diff.text);
     if change.diff.cut > 0 {
-        text.push_str(&format!("… {} more lines\n", change.diff.cut));
+        let _ = writeln!(text, "… {} more lines", change.diff.cut);
     }
     let fence = super::prompt::fence(&text);
     format!("{fence}diff\n{text}{fence}").into()

@@ -8,6 +8,7 @@ use crate::rpc::client::RpcClient;
 use jiff::Timestamp;
 use plimsoll_protocol::permission::{Grant, PermissionApiClient};
 use plimsoll_protocol::project::{Project, ProjectApiClient};
+use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -87,7 +88,7 @@ fn table(grants: &[Grant]) -> String {
         let at = Timestamp::from_millisecond(grant.at).unwrap_or_default().to_string();
         let day = at.split('T').next().unwrap_or_default();
         let rule = out::harmless(&grant.rule, false);
-        text.push_str(&format!("{:>width$}  {day}  {rule}\n", grant.no));
+        let _ = writeln!(text, "{:>width$}  {day}  {rule}", grant.no);
     }
     text
 }

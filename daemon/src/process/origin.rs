@@ -79,9 +79,8 @@ fn walk(peer: u32, own: u32, look: &impl Fn(u32) -> Option<Process>, unseen: &im
             parent => match look(parent) {
                 // A parent is older than its child; else another process has its number by now.
                 Some(process) if process.start_ticks <= at.start_ticks => at = process,
-                Some(_) => return None,
                 None if unseen(parent) => return Some(Origin::Outside),
-                None => return None,
+                Some(_) | None => return None,
             },
         }
     }

@@ -82,12 +82,10 @@ impl Lasting {
 }
 
 fn rule(grant: &LastingGrant) -> Option<Rule> {
-    match grant.rule.parse::<Matcher>() {
-        Ok(matcher) => Some(Rule { verdict: Verdict::Allow, scope: Scope::Project, matcher }),
-        Err(_) => {
-            // A newer version may have written it.
-            tracing::warn!(no = grant.no, "a stored grant is no rule of this build; it is not used");
-            None
-        }
-    }
+    let Ok(matcher) = grant.rule.parse::<Matcher>() else {
+        // A newer version may have written it.
+        tracing::warn!(no = grant.no, "a stored grant is no rule of this build; it is not used");
+        return None;
+    };
+    Some(Rule { verdict: Verdict::Allow, scope: Scope::Project, matcher })
 }

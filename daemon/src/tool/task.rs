@@ -207,7 +207,7 @@ mod tests {
     fn a_long_piece_is_its_beginning_and_end_and_the_gap_is_exact() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("c1.log");
-        let whole: String = (1..=5_000).map(|no| format!("line {no}\n")).collect();
+        let whole: String = (1..=5_000).map(|no| format!("line {no}")).collect::<Vec<_>>().join("\n") + "\n";
         std::fs::write(&log, &whole).unwrap();
         let piece = read(&log, 7, true);
         let (start, end) = piece.gap.unwrap();

@@ -122,7 +122,7 @@ pub fn settle(loaded: &Loaded, now: Timestamp, cut: &Cut) -> Option<Batch> {
         recovery.completed(*waiting, Usage::default(), Vec::new(), Some(message));
     }
     recovery.batch.state = match cut {
-        _ if suspended || !(open || !loaded.waiting_turns.is_empty()) => None,
+        _ if suspended || (!open && loaded.waiting_turns.is_empty()) => None,
         Cut::User => Some(SessionState::Idle),
         Cut::Crash | Cut::Store(_) | Cut::Fault | Cut::Model => Some(SessionState::Interrupted),
     };

@@ -2,6 +2,7 @@
 
 use super::super::out::{self, Style};
 use plimsoll_protocol::permission::Change;
+use std::fmt::Write as _;
 
 /// Lines of all diffs that are shown: a person reads no more before an answer, and a terminal keeps them.
 const LINES_MAX: usize = 200;
@@ -20,7 +21,7 @@ pub fn shown(changes: &[Change], style: Style) -> String {
         };
         let path = out::harmless(&change.path, false);
         let head = format!("{path} ({what}{} added, {} removed)", change.added, change.removed);
-        text.push_str(&format!("  {}\n", style.bold(&head)));
+        let _ = writeln!(text, "  {}", style.bold(&head));
         let total = change.diff.lines().count();
         for line in change.diff.lines().take(room) {
             let shown = out::short_line(line, LINE_MAX);
@@ -30,12 +31,12 @@ pub fn shown(changes: &[Change], style: Style) -> String {
                 Some(b'@') => style.dim(&shown),
                 _ => shown,
             };
-            text.push_str(&format!("    {painted}\n"));
+            let _ = writeln!(text, "    {painted}");
         }
         let left = total.saturating_sub(room) as u64 + change.cut;
         room = room.saturating_sub(total);
         if left > 0 {
-            text.push_str(&format!("    … ({left} lines are not shown here)\n"));
+            let _ = writeln!(text, "    … ({left} lines are not shown here)");
         }
     }
     text

@@ -3,6 +3,7 @@
 use super::super::out::{self, Style};
 use super::diff;
 use plimsoll_protocol::permission::{Ask, AskOption, Choice, OfferedChoice};
+use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use tokio::sync::mpsc::{Receiver, channel};
@@ -113,12 +114,12 @@ fn question(ask: &Ask, style: Style) -> String {
     ];
     for (key, scope, option) in lasting {
         let Some(option) = option else { continue };
-        answers.push_str(&format!(", {key} = {scope}"));
+        let _ = write!(answers, ", {key} = {scope}");
         if option.rules.is_empty() {
-            text.push_str(&format!("  {key} stores: {}\n", out::short(&option.label, 300)));
+            let _ = writeln!(text, "  {key} stores: {}", out::short(&option.label, 300));
         }
         for rule in &option.rules {
-            text.push_str(&format!("  {key} stores: {}\n", out::harmless(rule, false)));
+            let _ = writeln!(text, "  {key} stores: {}", out::harmless(rule, false));
         }
     }
     format!("{text}{answers}, n = no, or say what to do instead: ")

@@ -36,6 +36,7 @@ impl Bubblewrap {
     }
 
     /// The same with what it takes to hold a command to these limits.
+    #[must_use]
     pub fn with(mut self, limits: &Limits, cwd: &Path) -> Self {
         let mut add = |words: &[&std::ffi::OsStr]| self.arguments.extend(words.iter().map(|word| (*word).to_owned()));
         if limits.leave.files == Files::All {

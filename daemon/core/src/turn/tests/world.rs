@@ -236,7 +236,7 @@ impl World {
                 }
                 Effect::Commit(batch) => self.stored.commit(*batch),
                 Effect::Emit(Delta::Text { text, .. }) => self.text.push_str(&text),
-                Effect::Emit(_) => {}
+                Effect::Emit(_) | Effect::Grant { .. } => {}
                 Effect::CallModel(call) => {
                     assert!(self.stored.requests.iter().any(|row| row.no == call.no), "no request before its record");
                     self.bodies.push(call.body.clone());
@@ -256,7 +256,6 @@ impl World {
                 Effect::LoadResult { call, .. } => self.pending.push(Pending::Load(call)),
                 Effect::StartTimer { id, .. } => self.pending.push(Pending::Timer(id)),
                 Effect::Accepted { turn, queued } => self.accepted.push((turn, queued)),
-                Effect::Grant { .. } => {}
                 // Taken up again at once: whoever loads the session finds it in the middle of its turn.
                 Effect::Suspend => {
                     self.suspended += 1;
