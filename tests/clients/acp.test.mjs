@@ -92,7 +92,7 @@ test('two editors on one session: a mode, an answer and a turn of one are seen b
     await two.until('the question', () => two.asked.length > 0);
     return choose('allow_once')(context);
   };
-  machine.model.push(run('echo shared'), say('done'));
+  machine.model.push(run('touch shared'), say('done'));
   assert.equal((await one.prompt(session, 'run it')).stopReason, 'end_turn');
   await inTime('the withdrawal of the question', withdrawn);
   await two.until('the answer', () => textIn(two.of(session)) === 'done');
@@ -144,7 +144,7 @@ test('a command is asked for, and runs as it was answered', async (t) => {
   assert.match(once.content[0].content.text, /one/);
   const { sessionId, toolCall, options } = acp.asked[0];
   assert.deepEqual([sessionId, toolCall.toolCallId, toolCall.kind], [session, once.toolCallId, 'execute']);
-  assert.deepEqual(options.map(({ kind }) => kind), ['allow_once', 'allow_always', 'reject_once']);
+  assert.deepEqual(options.map(({ kind }) => kind), ['allow_once', 'allow_always', 'allow_always', 'reject_once']);
   // Clients merge the question's call into the announced one, which a replay must give again.
   assert.equal(toolCall.title, once.title);
   // The call was announced before it was asked for.
@@ -157,12 +157,12 @@ test('a command is asked for, and runs as it was answered', async (t) => {
   assert.equal(acp.asked.length, 2);
 
   acp.permit = choose('allow_always');
-  assert.equal((await prompt('echo three')).status, 'completed');
-  assert.equal((await prompt('echo three')).status, 'completed');
+  assert.equal((await prompt('touch three')).status, 'completed');
+  assert.equal((await prompt('touch three')).status, 'completed');
   assert.equal(acp.asked.length, 3, 'asked again although it was always allowed');
 
   const { stdout } = await machine.run('ls', []);
-  assert.equal(stdout, 'one.txt\n');
+  assert.equal(stdout, 'one.txt\nthree\n');
 });
 
 test('a question that the user closes ends the turn', async (t) => {
@@ -195,7 +195,7 @@ test('session/cancel ends a stream, a question, and a command, and every call en
   // The client answers its open questions with `cancelled`, as the protocol wants it.
   let close;
   acp.permit = () => new Promise((resolve) => (close = () => resolve(dismiss())));
-  machine.model.push(run('echo never'));
+  machine.model.push(run('touch never'));
   prompt = acp.prompt(session, 'run');
   await acp.until('the question', () => close);
   await acp.cancel(session);
@@ -285,7 +285,7 @@ test('session/load in a fresh bridge replays what was live', async (t) => {
   await before.cancel(session);
   await cut;
   before.permit = dismiss;
-  machine.model.push(run('echo never'));
+  machine.model.push(run('touch never'));
   await before.prompt(session, prompts[3]);
   assert.deepEqual(await before.close(), { code: 0, signal: null });
 
@@ -315,12 +315,12 @@ test('in full mode nothing is asked, and a mode that does not exist is refused',
   const set = (modeId) => acp.request(methods.agent.session.setMode, { sessionId: session, modeId });
   await assert.rejects(set('plan-b'), { code: -32602 });
   await set('full');
-  machine.model.push(run('echo free'), say('ok'));
+  machine.model.push(run('touch free'), say('ok'));
   assert.equal((await acp.prompt(session, 'go')).stopReason, 'end_turn');
   assert.deepEqual([statuses(acp, session), acp.asked], [['completed'], []]);
   await set('ask');
   acp.permit = choose('reject_once');
-  machine.model.push(run('echo free'), say('ok'));
+  machine.model.push(run('touch free'), say('ok'));
   await acp.prompt(session, 'go');
   assert.deepEqual([statuses(acp, session), acp.asked.length], [['completed', 'failed'], 1]);
 });
@@ -348,7 +348,7 @@ test('one open question does not hold up another session', async (t) => {
   const [one, two] = [await acp.open(), await acp.open()];
   let answer;
   acp.permit = (context) => new Promise((resolve) => (answer = () => resolve(choose('allow_once')(context))));
-  machine.model.push(run('echo waited'));
+  machine.model.push(run('touch waited'));
   const first = acp.prompt(one, 'run');
   await acp.until('the question', () => answer);
   machine.model.push(say('two'));
