@@ -20,6 +20,7 @@ mod edits;
 mod git;
 mod interrupt;
 mod models;
+mod no_network;
 mod permissions;
 mod sandbox;
 mod secrets;
