@@ -11,6 +11,7 @@ use plimsoll::process::recover::{LeftoverEnd, end_leftover};
 use plimsoll::process::run::{CommandSpec, RunEvent, spawn};
 use plimsoll::process::table;
 use plimsoll_core::ledger::ProcessMark;
+use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -38,16 +39,19 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
 
 fn start(folder: &Path, command: &str) -> (UnixStream, std::process::Child) {
     let (ours, theirs) = UnixStream::pair().unwrap();
+    (ours, begin(folder, command, theirs))
+}
+
+fn begin(folder: &Path, command: &str, theirs: UnixStream) -> std::process::Child {
     let limits = serde_json::to_string(&Limits::FREE).unwrap();
-    let child = Command::new(helper().path())
+    Command::new(helper().path())
         .args([Path::new("__exec"), &folder.join("c1.log"), Path::new(&limits), Path::new(command)])
         .current_dir(folder)
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .unwrap();
-    (ours, child)
+        .unwrap()
 }
 
 #[tokio::test]
@@ -59,6 +63,16 @@ async fn when_the_lifeline_ends_everything_that_the_command_started_ends() {
     assert!(child.wait().unwrap().success());
     assert_eq!(processes_in(&folder), [] as [u32; 0]);
     assert!(!folder.join("late").exists());
+}
+
+#[tokio::test]
+async fn a_daemon_that_is_gone_before_it_was_told_anything_is_noticed() {
+    let (_keep, folder) = folder();
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    drop(ours);
+    let child = RefCell::new(begin(&folder, "sleep 600", theirs));
+    until("the helper has ended", || child.borrow_mut().try_wait().unwrap().is_some()).await;
+    assert_eq!(processes_in(&folder), [] as [u32; 0]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Commands that try to get out of what they are held to. Each is started by the real helper under the real kernel; where
 //! the kernel cannot enforce something, the probe says so and the tests of it are passed over.
 
-#![allow(clippy::unwrap_used, reason = "only tests call this")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "only tests call this")]
 
 mod support;
 
@@ -80,9 +80,12 @@ struct Jail {
 }
 
 impl Jail {
-    /// Outside of the folders for temporary files, as real ones are.
+    /// Outside of the folders for temporary files, as real ones are: the sources may lie in one.
     fn new(leave: Leave) -> Self {
-        Self::below(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(), leave)
+        let home = std::env::var("HOME").unwrap_or_default();
+        let temporary = |place: &str| ["/tmp", "/var/tmp"].iter().any(|folder| Path::new(place).starts_with(folder));
+        let place = [env!("CARGO_TARGET_TMPDIR"), &home].into_iter().find(|place| !temporary(place));
+        Self::below(tempfile::tempdir_in(place.expect("a folder that is not for temporary files")).unwrap(), leave)
     }
 
     fn below(folder: tempfile::TempDir, leave: Leave) -> Self {

@@ -125,6 +125,11 @@ impl Supervisor {
     /// Runs until everything has ended, or was killed and did not go.
     pub fn run(mut self) -> io::Result<()> {
         loop {
+            // That the daemon is gone may also have been seen while something was sent to it: then its side of the socket
+            // wakes nobody any more.
+            if !self.link.is_open() {
+                self.stop();
+            }
             self.decide();
             if self.is_done() {
                 self.log.settle();
