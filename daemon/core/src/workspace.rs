@@ -63,6 +63,24 @@ pub struct Environment {
     pub git: Vec<GitBlock>,
     /// Instruction files found, in the order in which they are shown (user first, then roots).
     pub instructions: Vec<InstructionSource>,
+    /// Rules that do not stand in the head: those for some files, and those that the model asks for.
+    #[serde(default)]
+    pub rules: Vec<Rule>,
+    /// What is remembered over sessions, one line each.
+    #[serde(default)]
+    pub memories: Vec<MemoryEntry>,
+    /// Skills that the model may read.
+    #[serde(default)]
+    pub skills: Vec<Skill>,
+    /// Whether the user trusts the project: its own programs, prompts and skills count then.
+    #[serde(default)]
+    pub trusted: bool,
+    /// What the user attached to the prompt, as it was read.
+    #[serde(default)]
+    pub attached: Vec<AttachedFile>,
+    /// Files known to the model that somebody else changed since.
+    #[serde(default)]
+    pub user_edits: Vec<UserEdit>,
     /// What the attached editors show.
     pub editor: EditorState,
     /// The project's revision now.
@@ -168,6 +186,114 @@ pub struct InstructionSource {
     pub path: String,
     /// Its text.
     pub text: String,
+}
+
+/// A rule file of the project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rule {
+    /// Its name for `fetch_rules`: the file's name without its ending.
+    pub name: String,
+    /// Path as shown to the model.
+    pub path: String,
+    /// What it is about, when it says so.
+    pub description: Option<String>,
+    /// Patterns over paths relative to their root; with none it is for `fetch_rules` only.
+    pub globs: Vec<String>,
+    /// Its text without the front matter.
+    pub text: String,
+}
+
+/// A memory's line in the index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryEntry {
+    /// Its id.
+    pub id: String,
+    /// What it says, in one line.
+    pub title: String,
+    /// Absolute path of its file as shown to the model.
+    pub path: String,
+}
+
+/// A skill: a folder with a `SKILL.md`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skill {
+    /// Its name.
+    pub name: String,
+    /// When to use it.
+    pub description: String,
+    /// Path of its `SKILL.md` as shown to the model.
+    pub path: String,
+}
+
+/// What a client put beside the prompt's text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Attachment {
+    /// A file to be read when the turn begins.
+    File {
+        /// Absolute path, or one relative to the first root.
+        path: String,
+        /// First and last line, from 1; all of them without.
+        lines: Option<(u64, u64)>,
+    },
+    /// A text that the client gave itself, such as a selection or an unsaved buffer.
+    Text {
+        /// What it is called, such as a path.
+        name: String,
+        /// Its text.
+        text: String,
+    },
+    /// An image.
+    Image {
+        /// What it is called; may be empty.
+        name: String,
+        /// Media type, such as `image/png`.
+        mime: String,
+        /// Base64.
+        data: String,
+    },
+}
+
+/// A file that was attached, as it was when the turn began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttachedFile {
+    /// Path or name as shown to the model.
+    pub path: String,
+    /// What is to be shown, or why nothing is.
+    pub content: Result<AttachedText, String>,
+}
+
+/// Lines of an attached file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttachedText {
+    /// Content hash of the whole file; none of a text that the client gave itself.
+    pub version: Option<FileVersion>,
+    /// Number of the first of `lines`, from 1.
+    pub first_line: u64,
+    /// The lines without their ends.
+    pub lines: Vec<String>,
+    /// Lines of the whole file.
+    pub total_lines: u64,
+}
+
+/// A file that the model has read or written, and that somebody else changed since.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserEdit {
+    /// Path as shown to the model.
+    pub path: String,
+    /// Its version now; none when it is gone.
+    pub version: Option<FileVersion>,
+    /// What changed, as a unified diff without its head; none when that is not known or too long.
+    pub diff: Option<String>,
+}
+
+/// What the collecting of a turn's surroundings depends on beside the workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Wanted {
+    /// What the client put beside the prompt.
+    pub attachments: Vec<Attachment>,
+    /// Files that the model knows, by canonical path, each in the version that it knows, for [`UserEdit`].
+    pub known: Vec<(String, FileVersion)>,
 }
 
 /// What editors show, merged over the attached clients, newest first.

@@ -14,9 +14,11 @@ use plimsoll_core::model::event::{BlockContent, ModelEvent, StopReason};
 use plimsoll_core::model::request::Api;
 use plimsoll_core::path::WorkspacePath;
 use plimsoll_core::permission::policy::{Mode, Policy};
+use plimsoll_core::prompt::Prompts;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::call::{Call, Prepared, Target, Zone};
 use plimsoll_core::tool::outcome::{Body, CommandRun, Exit, FileRead, Outcome, Output, Status};
+use plimsoll_core::tool::projection::Budget;
 use plimsoll_core::turn::effect::Effect;
 use plimsoll_core::turn::input::{Input, InputBody, Prompt};
 use plimsoll_core::turn::load::Loaded;
@@ -88,6 +90,7 @@ fn environment() -> Environment {
             }],
         },
         revision: Revision(3),
+        ..Environment::default()
     }
 }
 
@@ -106,6 +109,10 @@ impl Session {
             policy: Policy::default(),
             max_steps: 100,
             session_cost: None,
+            prompts: Prompts::default(),
+            language: None,
+            projection: Budget::default(),
+            plan_file: "/data/plans/s.md".into(),
             session_dir: "/data/s".into(),
         };
         Self {
@@ -128,7 +135,7 @@ impl Session {
     }
 
     fn prompt(&mut self, text: &str, environment: Environment) {
-        self.input(InputBody::Prompt(Prompt { text: text.into(), key: None }));
+        self.input(InputBody::Prompt(Prompt { text: text.into(), key: None, attachments: vec![] }));
         let turn = self.machine.running_turn().expect("a turn begins");
         self.input(InputBody::Environment { turn, environment: Box::new(environment) });
     }

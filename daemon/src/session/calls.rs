@@ -72,7 +72,7 @@ impl Driver {
         }
         self.turns.insert(turn, setup);
         self.accepting.entry(turn).or_default().push(reply);
-        self.input(InputBody::Prompt(Prompt { text, key })).await;
+        self.input(InputBody::Prompt(Prompt { text, key, attachments: Vec::new() })).await;
     }
 
     pub(super) async fn steer(

@@ -22,7 +22,7 @@ use plimsoll_core::turn::effect::Effect;
 use plimsoll_core::turn::input::{Input, InputBody};
 use plimsoll_core::turn::machine::{Machine, Settings};
 use plimsoll_core::turn::recover::Cut;
-use plimsoll_core::workspace::{Environment, GitBlock};
+use plimsoll_core::workspace::{Environment, GitBlock, Wanted};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::Future;
 use std::sync::Arc;
@@ -205,6 +205,10 @@ impl Driver {
             policy: self.project.policy(turn),
             max_steps: turn.max_steps,
             session_cost: turn.session_cost,
+            prompts: turn.prompts.clone(),
+            language: turn.language.clone(),
+            projection: turn.projection,
+            plan_file: turn.plan_file.clone(),
             session_dir: turn.session_dir.clone(),
         };
         let other = self.machine.as_ref().is_some_and(|machine| machine.is_idle() && !machine.works_with(&settings));
@@ -321,7 +325,7 @@ impl Driver {
         match effect {
             // Both are waited for.
             Effect::Commit(_) | Effect::Grant { .. } | Effect::Suspend => {}
-            Effect::Collect(turn) => self.collect(turn),
+            Effect::Collect { turn, wanted } => self.collect(turn, *wanted),
             Effect::Emit(delta) => self.emit(&delta),
             Effect::CallModel(call) => {
                 self.hub.forget_blocks();
@@ -402,7 +406,7 @@ impl Driver {
         }
     }
 
-    fn collect(&mut self, turn: TurnNo) {
+    fn collect(&mut self, turn: TurnNo, wanted: Wanted) {
         self.running = self.turns.remove(&turn);
         self.set_policy();
         self.count();
@@ -413,7 +417,7 @@ impl Driver {
             ..Environment::default()
         };
         let owed = InputBody::Environment { turn, environment: Box::new(environment) };
-        self.spawn_for_turn(owed, |setup, mailbox| tasks::collect(turn, setup, editor, mailbox));
+        self.spawn_for_turn(owed, |setup, mailbox| tasks::collect(turn, setup, editor, wanted, mailbox));
     }
 
     /// A turn runs.

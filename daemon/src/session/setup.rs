@@ -18,7 +18,9 @@ use plimsoll_core::model::catalog::ModelProfile;
 use plimsoll_core::path;
 use plimsoll_core::permission::policy::{Policy, Sandbox, Shell};
 use plimsoll_core::permission::rule::Rule;
-use plimsoll_core::workspace::{EditorState, Environment, GitBlock};
+use plimsoll_core::prompt::Prompts;
+use plimsoll_core::tool::projection::Budget;
+use plimsoll_core::workspace::{EditorState, Environment, GitBlock, Wanted};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -85,6 +87,11 @@ pub(super) struct TurnSetup {
     shell: Shell,
     /// Rules that the client brought along for this turn.
     pub(super) allow: Vec<Rule>,
+    pub(super) prompts: Prompts,
+    pub(super) language: Option<String>,
+    pub(super) projection: Budget,
+    /// The session's plan file in text form.
+    pub(super) plan_file: String,
     /// The session's folder in text form.
     pub(super) session_dir: String,
     pub(super) tool_env: Arc<ToolEnv>,
@@ -127,6 +134,10 @@ impl Project {
             sandbox: self.shared.sandbox.found().await,
             shell: if is_bash(client.env.get("PATH").map(String::as_str)) { Shell::Bash } else { Shell::Other },
             allow: Vec::new(),
+            prompts: Prompts::default(),
+            language: None,
+            projection: Budget::default(),
+            plan_file: path::escape(self.plan_file(session).as_os_str().as_bytes()),
             session_dir: path::escape(session_dir.as_os_str().as_bytes()),
             tool_env: Arc::new(ToolEnv {
                 roots: self.roots.clone().into(),
@@ -158,6 +169,11 @@ impl Project {
         ProjectInfo { key: record.key, roots: record.roots, created_at: record.created_at, trusted }
     }
 
+    /// Where the plan of a session is kept.
+    fn plan_file(&self, session: &SessionId) -> PathBuf {
+        self.folder.join("plans").join(format!("{}.md", session.as_str()))
+    }
+
     fn protected(&self) -> Arc<[PathBuf]> {
         let folders = &self.shared.folders;
         [&folders.config, &folders.data, &folders.runtime].into_iter().map(|path| canonical(path)).collect()
@@ -173,7 +189,7 @@ impl TurnSetup {
     }
 
     /// The surroundings now. What cannot be told is said in their place: a turn never fails for it.
-    pub(super) async fn collect(&self, editor: EditorState) -> Environment {
+    pub(super) async fn collect(&self, editor: EditorState, _wanted: &Wanted) -> Environment {
         let facts = ClientFacts {
             env: Arc::clone(&self.tool_env.client_env),
             shell: SHELL.to_owned(),

@@ -16,7 +16,7 @@ use plimsoll_core::tool::outcome::Outcome;
 use plimsoll_core::tool::spec::{self, Class};
 use plimsoll_core::turn::effect::ModelCall;
 use plimsoll_core::turn::input::{InputBody, TimerId};
-use plimsoll_core::workspace::EditorState;
+use plimsoll_core::workspace::{EditorState, Wanted};
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,8 +45,8 @@ async fn send(mailbox: &Mailbox, input: InputBody) {
     mailbox.send(vec![input]).await;
 }
 
-pub(super) async fn collect(no: TurnNo, turn: TurnSetup, editor: EditorState, mailbox: Mailbox) {
-    let environment = Box::new(turn.collect(editor).await);
+pub(super) async fn collect(no: TurnNo, turn: TurnSetup, editor: EditorState, wanted: Wanted, mailbox: Mailbox) {
+    let environment = Box::new(turn.collect(editor, &wanted).await);
     send(&mailbox, InputBody::Environment { turn: no, environment }).await;
 }
 

@@ -113,6 +113,8 @@ pub(super) struct EpochBody {
     pub(super) cause: EpochCause,
     pub(super) api: plimsoll_core::model::request::Api,
     pub(super) model: String,
+    #[serde(default)]
+    pub(super) prompts: plimsoll_core::prompt::Prompts,
     /// Blob number of each stated block.
     pub(super) stated: BTreeMap<String, i64>,
 }
@@ -322,7 +324,13 @@ fn epoch_rows(epoch: Epoch) -> EpochRows {
         no: epoch.no.0,
         at: epoch.at.0,
         first_item: epoch.first_item.0,
-        body: EpochBody { cause: epoch.cause, api: epoch.api, model: epoch.model, stated: BTreeMap::new() },
+        body: EpochBody {
+            cause: epoch.cause,
+            api: epoch.api,
+            model: epoch.model,
+            prompts: epoch.prompts,
+            stated: BTreeMap::new(),
+        },
         layers: [layer(epoch.tools), layer(epoch.system), layer(epoch.preamble)],
         stated: stated(epoch.stated),
     }

@@ -93,6 +93,7 @@ impl Reader<'_> {
             tools: layer(1)?,
             system: layer(2)?,
             preamble: layer(3)?,
+            prompts: body.prompts,
             stated: self.stated(&body.stated)?,
             first_item,
         };

@@ -325,6 +325,7 @@ impl Sql<'_> {
             cause: epoch.body.cause,
             api: epoch.body.api,
             model: epoch.body.model.clone(),
+            prompts: epoch.body.prompts.clone(),
             stated,
         };
         let body = codec::encode_record("epoch", &body).map_err(|source| self.codec(source))?;

@@ -144,6 +144,7 @@ impl Workspace {
             instructions,
             editor,
             revision: self.revision(),
+            ..Environment::default()
         })
     }
 

@@ -253,7 +253,7 @@ fn what_is_told_names_what_stands_there_now() {
     world.agent(&[("/w/a", Some("a1")), ("/w/n", Some("n1"))]);
     world.undo(Scope::Turn(turn), PLAIN).unwrap();
     let files = &world.operations[1].files;
-    let text = reminder(Some(Scope::Turn(turn)), files);
+    let text = reminder(Some(Scope::Turn(turn)), files, &crate::prompt::Prompts::default());
     assert!(text.contains("- /w/a (version a0)\n- /w/n (not there any more)\n"), "{text}");
     assert_eq!(
         notice(Some(Scope::Call(CallId(1))), CallId(2), files),

@@ -2,7 +2,7 @@
 
 use super::Scope;
 use crate::ledger::OperationFile;
-use crate::prompt;
+use crate::prompt::Prompts;
 use std::fmt::Write as _;
 
 /// Files that are named; of more only the number is told.
@@ -30,8 +30,8 @@ fn lines(files: &[OperationFile]) -> Vec<String> {
 }
 
 /// For the model. `scope` is none for an undo that was cut and completed by what stands on the disk.
-pub fn reminder(scope: Option<Scope>, files: &[OperationFile]) -> String {
-    prompt::reminder_undone(&what(scope), &lines(files))
+pub fn reminder(scope: Option<Scope>, files: &[OperationFile], prompts: &Prompts) -> String {
+    prompts.reminder_undone(&what(scope), &lines(files))
 }
 
 /// For people.

@@ -2,7 +2,7 @@
 
 use super::head::instructions_budget;
 use super::{git_status, instructions, open_files, user_info};
-use crate::prompt;
+use crate::prompt::{self, Prompts};
 use crate::transcript::epoch::Stated;
 use crate::workspace::{Environment, InstructionSource};
 use std::collections::BTreeSet;
@@ -23,9 +23,9 @@ pub struct Changes {
 }
 
 /// What the head of an epoch says.
-pub(super) fn stated_by_head(environment: &Environment) -> Stated {
+pub(super) fn stated_by_head(environment: &Environment, prompts: &Prompts) -> Stated {
     let mut stated = Stated::default();
-    stated.blocks.insert(USER_INFO.to_owned(), user_info::render(&environment.user_info));
+    stated.blocks.insert(USER_INFO.to_owned(), user_info::render(&environment.user_info, prompts));
     for source in &environment.instructions {
         stated.blocks.insert(instructions::block_name(source), prompt::hash(&source.text));
     }
@@ -33,15 +33,15 @@ pub(super) fn stated_by_head(environment: &Environment) -> Stated {
 }
 
 /// What differs between `environment` and what was said, for a model with this window.
-pub fn changes(environment: &Environment, said: &Stated, window: u64) -> Changes {
+pub fn changes(environment: &Environment, said: &Stated, window: u64, prompts: &Prompts) -> Changes {
     let mut stated = said.clone();
     let mut blocks = Vec::new();
-    let info = user_info::render(&environment.user_info);
+    let info = user_info::render(&environment.user_info, prompts);
     let known = stated.blocks.insert(USER_INFO.to_owned(), info.clone());
     changed_lines(USER_INFO, user_info::changes(known.as_deref().unwrap_or_default(), &info), &mut blocks);
     for (at, git) in environment.git.iter().enumerate() {
         let root = environment.user_info.roots.get(at).filter(|_| environment.git.len() > 1);
-        let now = git_status::render(git, root.map(String::as_str), git_status::DEFAULT_BUDGET);
+        let now = git_status::render(git, root.map(String::as_str), git_status::DEFAULT_BUDGET, prompts);
         match stated.blocks.insert(format!("git_status:{at}"), now.clone()) {
             None => blocks.push(now),
             Some(before) => {
@@ -53,13 +53,13 @@ pub fn changes(environment: &Environment, said: &Stated, window: u64) -> Changes
             }
         }
     }
-    let open = open_files::render(&environment.editor);
+    let open = open_files::render(&environment.editor, prompts);
     let hash = open.as_deref().map(prompt::hash).unwrap_or_default();
     if stated.blocks.get(OPEN_FILES).map_or("", String::as_str) != hash {
         stated.blocks.insert(OPEN_FILES.to_owned(), hash);
-        blocks.push(open.unwrap_or_else(|| prompt::render(&prompt::OPEN_FILES, &[("files", "none")])));
+        blocks.push(open.unwrap_or_else(|| prompts.render(&prompt::OPEN_FILES, &[("files", "none")])));
     }
-    let reminders = instruction_changes(environment, &mut stated, instructions_budget(window));
+    let reminders = instruction_changes(environment, &mut stated, instructions_budget(window), prompts);
     Changes { additional_data: blocks.join("\n\n"), reminders, stated }
 }
 
@@ -69,12 +69,12 @@ fn changed_lines(tag: &str, lines: Vec<String>, blocks: &mut Vec<String>) {
     }
 }
 
-fn instruction_changes(environment: &Environment, stated: &mut Stated, budget: u64) -> Vec<String> {
+fn instruction_changes(environment: &Environment, stated: &mut Stated, budget: u64, prompts: &Prompts) -> Vec<String> {
     let mut reminders = Vec::new();
     let mut present = BTreeSet::new();
     for source in &environment.instructions {
         if news(stated, source) {
-            reminders.push(instructions::superseded(source, budget));
+            reminders.push(instructions::superseded(source, budget, prompts));
         }
         present.insert(instructions::block_name(source));
     }
@@ -82,7 +82,7 @@ fn instruction_changes(environment: &Environment, stated: &mut Stated, budget: u
         stated.blocks.keys().filter(|key| key.starts_with(INSTRUCTIONS) && !present.contains(*key)).cloned().collect();
     for key in gone {
         stated.blocks.remove(&key);
-        reminders.push(instructions::removed(key.strip_prefix(INSTRUCTIONS).unwrap_or(&key)));
+        reminders.push(instructions::removed(key.strip_prefix(INSTRUCTIONS).unwrap_or(&key), prompts));
     }
     reminders
 }
@@ -109,35 +109,36 @@ mod tests {
     #[test]
     fn what_was_said_is_not_said_again() {
         let before = environment();
-        let first = changes(&before, &stated_by_head(&before), 10_000);
-        assert_eq!(first.additional_data, git_status::render(&before.git[0], None, 1_000));
+        let first = changes(&before, &stated_by_head(&before, &Prompts::default()), 10_000, &Prompts::default());
+        assert_eq!(first.additional_data, git_status::render(&before.git[0], None, 1_000, &Prompts::default()));
         assert_eq!(first.reminders, Vec::<String>::new());
-        let second = changes(&before, &first.stated, 10_000);
+        let second = changes(&before, &first.stated, 10_000, &Prompts::default());
         assert_eq!((second.additional_data.as_str(), second.reminders.len()), ("", 0));
     }
 
     #[test]
     fn each_change_is_told_once() {
         let before = environment();
-        let first = changes(&before, &stated_by_head(&before), 10_000);
+        let first = changes(&before, &stated_by_head(&before, &Prompts::default()), 10_000, &Prompts::default());
         let mut after = before.clone();
         after.user_info.date = "Monday, 2026-11-30".into();
         after.instructions[0].text = "Be long.".into();
         after.editor =
             EditorState { files: vec![EditorFile { path: "a.rs".into(), open: true, ..EditorFile::default() }] };
-        let told = changes(&after, &first.stated, 10_000);
+        let told = changes(&after, &first.stated, 10_000, &Prompts::default());
         assert!(
             told.additional_data
                 .starts_with("<user_info changed=\"true\">\nDate: Monday, 2026-11-30\n</user_info>\n\n<open_")
         );
-        assert_eq!(told.reminders, vec![instructions::superseded(&after.instructions[0], 500)]);
-        assert_eq!(changes(&after, &told.stated, 10_000).additional_data, "");
+        assert_eq!(told.reminders, vec![instructions::superseded(&after.instructions[0], 500, &Prompts::default())]);
+        assert_eq!(changes(&after, &told.stated, 10_000, &Prompts::default()).additional_data, "");
         let gone = changes(
             &Environment { instructions: vec![], editor: EditorState::default(), ..after },
             &told.stated,
             10_000,
+            &Prompts::default(),
         );
-        assert_eq!(gone.reminders, vec![instructions::removed("AGENTS.md")]);
+        assert_eq!(gone.reminders, vec![instructions::removed("AGENTS.md", &Prompts::default())]);
         assert!(gone.additional_data.contains("none"), "{}", gone.additional_data);
     }
 }

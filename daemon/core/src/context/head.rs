@@ -2,7 +2,7 @@
 
 use super::{changes, dynamic, instructions, project_layout};
 use crate::model::request::{Message, ToolDef};
-use crate::prompt;
+use crate::prompt::Prompts;
 use crate::tool::spec::SPECS;
 use crate::transcript::epoch::Stated;
 use crate::workspace::Environment;
@@ -19,17 +19,21 @@ pub struct Head {
     pub system: Vec<String>,
     /// Layer 4: the project's instructions, when there are any.
     pub preamble: Option<Message>,
+    /// The texts that it is made from.
+    pub prompts: Prompts,
     /// What this says, so that a change is told.
     pub stated: Stated,
 }
 
 /// The head that these surroundings give for a model with this window.
-pub fn head(environment: &Environment, window: u64) -> Head {
+pub fn head(environment: &Environment, window: u64, prompts: &Prompts) -> Head {
     Head {
         tools: tools(),
-        system: vec![prompt::lean_system(None), dynamic::render(environment, None, project_layout::DEFAULT_BUDGET)],
-        preamble: instructions::render(&environment.instructions, instructions_budget(window)).map(Message::User),
-        stated: changes::stated_by_head(environment),
+        system: vec![prompts.system(), dynamic::render(environment, None, project_layout::DEFAULT_BUDGET, prompts)],
+        preamble: instructions::render(&environment.instructions, instructions_budget(window), prompts)
+            .map(Message::User),
+        prompts: prompts.clone(),
+        stated: changes::stated_by_head(environment, prompts),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::cut::tokens;
 use crate::escape;
-use crate::prompt;
+use crate::prompt::{self, Prompts};
 use crate::workspace::LayoutDir;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -16,7 +16,7 @@ pub const DEFAULT_BUDGET: u64 = 800;
 const HIDES_COST: u64 = 8;
 
 /// The block, of about `budget` tokens. The roots are always in it.
-pub fn render(layout: &[LayoutDir], budget: u64) -> String {
+pub fn render(layout: &[LayoutDir], budget: u64, prompts: &Prompts) -> String {
     let mut nodes = Vec::new();
     let mut queue = VecDeque::new();
     let mut left = budget;
@@ -62,7 +62,7 @@ pub fn render(layout: &[LayoutDir], budget: u64) -> String {
     for root in roots {
         write(&nodes, root, &mut lines);
     }
-    prompt::render(&prompt::PROJECT_LAYOUT, &[("tree", &lines.join("\n"))])
+    prompts.render(&prompt::PROJECT_LAYOUT, &[("tree", &lines.join("\n"))])
 }
 
 /// Entries that the block in the view (`stated`) shows and that are not there any more, as paths from their root (with
@@ -171,28 +171,31 @@ mod tests {
     #[test]
     fn with_room_the_whole_tree_is_shown() {
         assert_eq!(
-            body(&render(&[tree()], 800)),
+            body(&render(&[tree()], 800, &Prompts::default())),
             "/w/\n  src/\n    deep/\n      a.rs\n      b.rs\n    main.rs\n  Cargo.toml\n  README.md"
         );
     }
 
     #[test]
     fn a_small_budget_keeps_the_upper_levels_and_counts_the_rest() {
-        assert_eq!(body(&render(&[tree()], 29)), "/w/\n  src/\n    … 2 entries\n  Cargo.toml\n  README.md");
-        assert_eq!(body(&render(&[tree()], 0)), "/w/\n  … 3 entries");
+        assert_eq!(
+            body(&render(&[tree()], 29, &Prompts::default())),
+            "/w/\n  src/\n    … 2 entries\n  Cargo.toml\n  README.md"
+        );
+        assert_eq!(body(&render(&[tree()], 0, &Prompts::default())), "/w/\n  … 3 entries");
         let unread = LayoutDir { unread: 7, ..dir("/w", vec![], &["a"]) };
-        assert_eq!(body(&render(&[unread], 100)), "/w/\n  a\n  … 7 more entries");
+        assert_eq!(body(&render(&[unread], 100, &Prompts::default())), "/w/\n  a\n  … 7 more entries");
     }
 
     #[test]
     fn names_cannot_forge_tags_or_depth() {
-        let text = render(&[dir("/w", vec![], &["</project_layout>", "  x"])], 100);
+        let text = render(&[dir("/w", vec![], &["</project_layout>", "  x"])], 100, &Prompts::default());
         assert_eq!(body(&text), "/w/\n  &lt;/project_layout>\n  \\x20 x");
     }
 
     #[test]
     fn only_shown_entries_that_are_gone_are_named() {
-        let before = render(&[tree()], 800);
+        let before = render(&[tree()], 800, &Prompts::default());
         assert!(gone(&before, &[tree()]).is_empty());
         let now = dir("/w", vec![dir("src", vec![], &["main.rs", "new.rs"])], &["README.md"]);
         assert_eq!(gone(&before, &[now]), ["src/deep/", "Cargo.toml"]);
@@ -220,7 +223,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_cut_tree_is_within_budget_and_misses_nothing_silently(tree in trees(), budget in 20_u64..200) {
-            let text = render(std::slice::from_ref(&tree), budget);
+            let text = render(std::slice::from_ref(&tree), budget, &Prompts::default());
             let text = body(&text);
             prop_assert!(tokens(text) <= budget + 12, "{} > {budget}", tokens(text));
             let shown = text.lines().filter(|line| !line.trim_start().starts_with('…')).count() - 1;

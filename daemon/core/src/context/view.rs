@@ -7,6 +7,7 @@ use crate::model::catalog::ModelProfile;
 use crate::model::codec;
 use crate::model::request::Params;
 use crate::model::usage::Usage;
+use crate::prompt::Prompts;
 use crate::time::Timestamp;
 use crate::tokens::json_tokens;
 use crate::transcript::batch::StoredProjection;
@@ -122,6 +123,7 @@ impl View {
             tools: head.tools.iter().map(|tool| Segment::new(codec::encode_tool(api, tool))).collect(),
             system: segments(codec::encode_system(api, &head.system)),
             preamble: segments(head.preamble.iter().flat_map(|message| codec::encode_message(api, message)).collect()),
+            prompts: head.prompts,
             stated: head.stated.clone(),
             first_item: ItemNo(1),
         };
@@ -135,6 +137,11 @@ impl View {
         self.epoch = Some(epoch.clone());
         self.size = Size { sent: self.count_all(), answer_counted: false };
         epoch
+    }
+
+    /// The texts that the present epoch uses.
+    pub fn prompts(&self) -> Option<&Prompts> {
+        self.epoch.as_ref().map(|epoch| &epoch.prompts)
     }
 
     /// What the view has said so far.

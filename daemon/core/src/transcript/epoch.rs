@@ -3,6 +3,7 @@
 use crate::id::{EpochNo, ItemNo, RequestNo, StepNo, TurnNo};
 use crate::model::request::{Api, Params};
 use crate::model::usage::Usage;
+use crate::prompt::Prompts;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -82,6 +83,8 @@ pub struct Epoch {
     pub system: Vec<Segment>,
     /// Layers 4 and 5: messages that are no items.
     pub preamble: Vec<Segment>,
+    /// The texts that it uses.
+    pub prompts: Prompts,
     /// The facts that the head states, so that later turns can say what changed since.
     pub stated: Stated,
     /// The first item of the history; what stands before it is not in the view.

@@ -8,12 +8,18 @@ use crate::permission::leave::Leave;
 use crate::permission::rule::Rule;
 use crate::tool::call::{Call, Prepared};
 use crate::transcript::batch::Batch;
+use crate::workspace::Wanted;
 
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Collect the environment for this turn; answered by `Input::Environment`.
-    Collect(TurnNo),
+    Collect {
+        /// The turn.
+        turn: TurnNo,
+        /// What depends on the turn.
+        wanted: Box<Wanted>,
+    },
     /// Commit; effects after it wait. Its durable events are published once it is committed. When it fails, the effects
     /// after it are dropped and `Input::CommitFailed` follows.
     Commit(Box<Batch>),

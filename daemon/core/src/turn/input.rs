@@ -8,7 +8,7 @@ use crate::model::event::ModelEvent;
 use crate::time::Timestamp;
 use crate::tool::call::Prepared;
 use crate::tool::outcome::{Outcome, TaskEnd};
-use crate::workspace::Environment;
+use crate::workspace::{Attachment, Environment};
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,4 +119,6 @@ pub struct Prompt {
     pub text: String,
     /// The client's key for this prompt; the same key again is the same prompt.
     pub key: Option<String>,
+    /// What the client put beside the text.
+    pub attachments: Vec<Attachment>,
 }

@@ -14,6 +14,7 @@ use crate::ledger::{OpState, Operation};
 use crate::model::usage::Usage;
 use crate::permission::policy::{Mode, Policy};
 use crate::permission::rule::{Rule, Scope};
+use crate::prompt::Prompts;
 use crate::time::Timestamp;
 use crate::tool::outcome::{TaskEnd, Todo};
 use crate::transcript::batch::{Batch, SessionState};
@@ -172,6 +173,11 @@ impl Machine {
     pub fn set_policy(&mut self, policy: Policy) {
         self.grants.retain(|rule| rule.scope == Scope::Session);
         self.settings.policy = policy;
+    }
+
+    /// The texts of the present epoch; before the first one, those that it will use.
+    pub(super) fn prompts(&self) -> &Prompts {
+        self.view.prompts().unwrap_or(&self.settings.prompts)
     }
 
     /// What to do about one thing that happened, in order.

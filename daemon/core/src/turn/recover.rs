@@ -5,7 +5,7 @@ use crate::event::{AskResolution, Event, EventBody, TurnEnd};
 use crate::id::{CallId, EvidenceId, StepNo, TurnNo};
 use crate::ledger::{OpState, Operation};
 use crate::model::usage::Usage;
-use crate::prompt;
+use crate::prompt::Prompts;
 use crate::time::Timestamp;
 use crate::tool::outcome::{Body, Outcome, Status};
 use crate::tool::projection::{Budget, ProjectionInput, project};
@@ -92,7 +92,9 @@ pub fn settle(loaded: &Loaded, now: Timestamp, cut: &Cut) -> Option<Batch> {
         return None;
     }
     let turn = loaded.running_turn.unwrap_or(loaded.counters.turn);
-    let mut recovery = Recovery { loaded, cut, now, turn, batch: Batch::default(), step: StepNo(0), lost: Vec::new() };
+    let prompts = loaded.view.epoch.as_ref().map(|epoch| epoch.prompts.clone()).unwrap_or_default();
+    let mut recovery =
+        Recovery { loaded, prompts, cut, now, turn, batch: Batch::default(), step: StepNo(0), lost: Vec::new() };
     recovery.step = loaded.open_calls.iter().map(|(_, _, step)| *step).max().unwrap_or_default();
     if ended {
         recovery.end_background();
@@ -130,6 +132,7 @@ pub fn settle(loaded: &Loaded, now: Timestamp, cut: &Cut) -> Option<Batch> {
 }
 
 struct Recovery<'a> {
+    prompts: Prompts,
     loaded: &'a Loaded,
     cut: &'a Cut,
     now: Timestamp,
@@ -169,7 +172,7 @@ impl Recovery<'_> {
             self.batch.operations.push(operation);
             self.event(ended);
         }
-        let text = prompt::reminder_task_ended(&lines);
+        let text = self.prompts.reminder_task_ended(&lines);
         self.item(ItemBody::Meta(MetaMessage { cause: MetaCause::TaskEnded, text }));
     }
 
@@ -274,7 +277,7 @@ impl Recovery<'_> {
     fn tell(&mut self, unknown: &[CallId]) {
         if *self.cut == Cut::User {
             self.item(ItemBody::Notice(Notice { cause: self.cut.cause(), text: self.cut.message() }));
-            let text = prompt::reminder_interrupted(DONE);
+            let text = self.prompts.reminder_interrupted(DONE);
             self.item(ItemBody::Meta(MetaMessage { cause: MetaCause::Interrupted, text }));
             return;
         }
@@ -284,7 +287,7 @@ impl Recovery<'_> {
         );
         self.item(ItemBody::Notice(Notice { cause: self.cut.cause(), text }));
         let (cause, text) = if unknown.is_empty() {
-            (MetaCause::Interrupted, prompt::reminder_crashed(self.cut.what(), DONE))
+            (MetaCause::Interrupted, self.prompts.reminder_crashed(self.cut.what(), DONE))
         } else {
             let calls: Vec<String> = self
                 .loaded
@@ -296,7 +299,7 @@ impl Recovery<'_> {
                     format!("{} {}: {what}", operation.call, operation.tool)
                 })
                 .collect();
-            (MetaCause::UnknownOperations, prompt::reminder_unknown_operations(&calls))
+            (MetaCause::UnknownOperations, self.prompts.reminder_unknown_operations(&calls))
         };
         self.item(ItemBody::Meta(MetaMessage { cause, text }));
     }

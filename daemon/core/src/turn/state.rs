@@ -18,6 +18,8 @@ pub(super) struct Turn {
     pub(super) no: TurnNo,
     pub(super) step: StepNo,
     pub(super) text: String,
+    /// What was collected when it began; empty in a turn that was taken up from the store.
+    pub(super) environment: Box<crate::workspace::Environment>,
     pub(super) key: Option<String>,
     pub(super) phase: Phase,
     pub(super) usage: Usage,
@@ -172,6 +174,14 @@ pub struct Settings {
     pub max_steps: u64,
     /// US dollars that the session may cost before the user is asked.
     pub session_cost: Option<f64>,
+    /// The texts of its next epoch.
+    pub prompts: crate::prompt::Prompts,
+    /// The language to answer in, when one is configured; else the user's locale decides.
+    pub language: Option<String>,
+    /// What results may cost in the view.
+    pub projection: crate::tool::projection::Budget,
+    /// Absolute path of the session's plan file in text form.
+    pub plan_file: String,
     /// Absolute path of the session's folder in text form.
     pub session_dir: String,
 }

@@ -11,6 +11,7 @@ use plimsoll_core::checkpoint::{self, Content, FilePlan, Now, Scope, UNDO};
 use plimsoll_core::event::{Event, EventBody};
 use plimsoll_core::id::{ItemNo, Seq, SessionId, StepNo};
 use plimsoll_core::ledger::{OpState, Operation, OperationFile};
+use plimsoll_core::prompt::Prompts;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::spec::Class;
 use plimsoll_core::transcript::batch::Batch;
@@ -122,7 +123,7 @@ type Told = (String, String);
 
 fn told(scope: Option<Scope>, operation: &Operation) -> Told {
     let files = &operation.files;
-    (checkpoint::notice(scope, operation.call, files), checkpoint::reminder(scope, files))
+    (checkpoint::notice(scope, operation.call, files), checkpoint::reminder(scope, files, &Prompts::default()))
 }
 
 /// What a machine would commit, for a session without one.

@@ -170,6 +170,7 @@ fn stated(blocks: &[(&str, &str)]) -> Stated {
 
 fn epoch(no: u64, first_item: u64) -> Epoch {
     Epoch {
+        prompts: plimsoll_core::prompt::Prompts::default(),
         no: EpochNo(no),
         cause: if no == 1 { EpochCause::SessionStart } else { EpochCause::Cold },
         at: at(1),

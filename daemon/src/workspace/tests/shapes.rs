@@ -2,10 +2,11 @@
 
 use super::*;
 use plimsoll_core::context::git_status;
+use plimsoll_core::prompt::Prompts;
 use plimsoll_core::workspace::GitHead;
 
 fn rendered(path: &Path) -> String {
-    git_status::render(&block(path), None, 1000)
+    git_status::render(&block(path), None, 1000, &Prompts::default())
 }
 
 #[test]

@@ -9,7 +9,6 @@ use crate::event::{Delta, EventBody, TurnEnd};
 use crate::id::RequestNo;
 use crate::model::error::{ErrorClass, ModelError};
 use crate::model::event::{BlockContent, ModelEvent, StopReason};
-use crate::prompt;
 use crate::tool::name;
 use crate::transcript::epoch::RequestEnd;
 use crate::transcript::item::{AssistantText, ItemBody, MetaCause, MetaMessage, NoticeCause, ToolCall};
@@ -83,7 +82,7 @@ impl Machine {
         let steered = self.turn.as_ref().is_some_and(|turn| !turn.steering.is_empty());
         match stop {
             StopReason::MaxTokens if self.may_continue() => {
-                self.remind(MetaCause::OutputLimit, prompt::reminder_output_limit());
+                self.remind(MetaCause::OutputLimit, self.prompts().reminder_output_limit());
                 self.request();
             }
             _ if steered => self.request(),
@@ -191,7 +190,7 @@ impl Machine {
                 NoticeCause::Retry,
                 format!("The answer was cut ({}); asking the model to go on.", error.message),
             );
-            self.remind(MetaCause::ContinueCut, prompt::reminder_continue_cut());
+            self.remind(MetaCause::ContinueCut, self.prompts().reminder_continue_cut());
             self.request();
         } else {
             self.add_notice(NoticeCause::ModelError, error.message.clone());

@@ -5,7 +5,6 @@ use super::super::state::Phase;
 use crate::event::EventBody;
 use crate::id::CallId;
 use crate::ledger::{OpState, Operation};
-use crate::prompt;
 use crate::tool::outcome::{Body, Exit, Outcome, TaskEnd};
 use crate::tool::projection::command;
 use crate::transcript::item::MetaCause;
@@ -54,7 +53,7 @@ impl Machine {
             });
         }
         if !lines.is_empty() {
-            self.remind(MetaCause::TaskEnded, prompt::reminder_task_ended(&lines));
+            self.remind(MetaCause::TaskEnded, self.prompts().reminder_task_ended(&lines));
         }
     }
 

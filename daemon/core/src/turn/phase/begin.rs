@@ -12,7 +12,7 @@ use crate::tokens::tokens;
 use crate::transcript::batch::SessionState;
 use crate::transcript::epoch::EpochCause;
 use crate::transcript::item::{ItemBody, MetaCause, MetaMessage, NoticeCause, UserMessage};
-use crate::workspace::Environment;
+use crate::workspace::{Environment, Wanted};
 
 /// Characters of the first prompt's first line that make a session's title.
 const TITLE_CHARS: usize = 60;
@@ -46,6 +46,7 @@ impl Machine {
             no,
             step: StepNo(0),
             text: prompt.text,
+            environment: Box::default(),
             key: prompt.key,
             phase: Phase::Collecting,
             usage: Usage::default(),
@@ -57,7 +58,8 @@ impl Machine {
             same: None,
             steps_allowed: self.settings.max_steps,
         });
-        self.effects.push(Effect::Collect(no));
+        let wanted = Wanted { attachments: prompt.attachments, known: Vec::new() };
+        self.effects.push(Effect::Collect { turn: no, wanted: Box::new(wanted) });
     }
 
     pub(in crate::turn) fn steer(&mut self, text: String) {
@@ -70,7 +72,7 @@ impl Machine {
                     self.commit();
                 }
             }
-            Some(_) | None => self.prompt(Prompt { text, key: None }),
+            Some(_) | None => self.prompt(Prompt { text, key: None, attachments: Vec::new() }),
         }
     }
 
@@ -88,6 +90,9 @@ impl Machine {
         let Some(running) = &self.turn else { return };
         if running.no != turn || !matches!(running.phase, Phase::Collecting) {
             return;
+        }
+        if let Some(turn) = &mut self.turn {
+            turn.environment = Box::new(environment.clone());
         }
         let text = self.start_turn();
         self.see_revision(environment.revision);
@@ -132,7 +137,8 @@ impl Machine {
         if let Some(cause) = self.view.epoch_due(&self.settings.model) {
             self.open_epoch(cause, environment);
         }
-        let changes = context::changes(environment, self.view.stated(), self.settings.model.context_window);
+        let changes =
+            context::changes(environment, self.view.stated(), self.settings.model.context_window, self.prompts());
         let own = tokens(&text);
         let before = self.view.next_tokens(&self.settings.model);
         let around = changes.reminders.iter().chain([&changes.additional_data]).map(|text| tokens(text)).sum::<u64>();
@@ -146,6 +152,7 @@ impl Machine {
         for reminder in changes.reminders {
             self.add_item(ItemBody::Meta(MetaMessage { cause: MetaCause::InstructionsChanged, text: reminder }));
         }
+        self.tell();
         let additional_data = changes.additional_data;
         self.add_item(ItemBody::User(UserMessage { text, additional_data, steering: false, refused: false }));
         self.view.state(changes.stated);
@@ -164,7 +171,7 @@ impl Machine {
 
     fn open_epoch(&mut self, cause: EpochCause, environment: &Environment) {
         self.counters.epoch = self.counters.epoch.next();
-        let head = context::head::head(environment, self.settings.model.context_window);
+        let head = context::head::head(environment, self.settings.model.context_window, &self.settings.prompts);
         let epoch = self.view.open_epoch(self.counters.epoch, cause, self.now, &self.settings.model, head);
         self.held.epoch = Some(epoch);
     }

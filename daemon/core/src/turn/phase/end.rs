@@ -4,7 +4,6 @@ use super::super::effect::Effect;
 use super::super::machine::{Life, Machine};
 use super::super::state::{Answer, Phase};
 use crate::event::{Ask, AskResolution, EventBody, TurnEnd};
-use crate::prompt;
 use crate::transcript::batch::SessionState;
 use crate::transcript::item::{MetaCause, NoticeCause};
 
@@ -89,7 +88,7 @@ impl Machine {
         self.add_notice(NoticeCause::Interrupted, "Interrupted by the user.");
         self.remind(
             MetaCause::Interrupted,
-            prompt::reminder_interrupted("What had finished by then stands above with its results."),
+            self.prompts().reminder_interrupted("What had finished by then stands above with its results."),
         );
         self.finish(TurnEnd::Cancelled, None);
     }

@@ -140,7 +140,7 @@ impl Machine {
             Some(_) | None => 1,
         };
         turn.same = Some((key, times));
-        (times >= TOLD_SAME).then(|| prompt::same_call(times))
+        (times >= TOLD_SAME).then(|| self.prompts().same_call(times))
     }
 }
 

@@ -7,6 +7,7 @@ mod begin;
 mod calls;
 mod end;
 mod host;
+mod inject;
 mod limits;
 mod outcome;
 mod request;

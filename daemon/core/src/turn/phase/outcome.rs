@@ -7,7 +7,7 @@ use crate::id::{CallId, EvidenceId};
 use crate::ledger::OpState;
 use crate::tokens::tokens;
 use crate::tool::outcome::{Body, Outcome, Status};
-use crate::tool::projection::{Budget, Projection, ProjectionInput, project};
+use crate::tool::projection::{Projection, ProjectionInput, project};
 use crate::transcript::batch::StoredProjection;
 use crate::transcript::item::{ItemBody, NoticeCause, ToolResult};
 
@@ -49,7 +49,7 @@ impl Machine {
             outcome,
             evidence,
             approximate: true,
-            budget: Budget::default(),
+            budget: self.settings.projection,
             cursor: page.map(|(_, entry)| entry),
             saved_path: None,
             continuation_of: page.map(|(of, _)| of),

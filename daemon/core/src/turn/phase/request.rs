@@ -13,7 +13,7 @@ impl Machine {
     /// Begins the next step with everything that the transcript holds by now, steering included.
     pub(in crate::turn) fn request(&mut self) {
         self.add_steering();
-        self.add_ended();
+        self.tell();
         if !self.may_go_on() {
             return;
         }

@@ -102,6 +102,7 @@ pub(in crate::turn) fn taken_up(loaded: &Loaded, max_steps: u64) -> Option<Turn>
         None => Phase::Calls(slots(loaded)),
     };
     Some(Turn {
+        environment: Box::default(),
         no: loaded.running_turn?,
         step: row.step,
         text: String::new(),

@@ -14,8 +14,10 @@ use crate::model::request::Api;
 use crate::model::usage::Usage;
 use crate::permission::policy::{Mode, Policy};
 use crate::permission::rule::Rule;
+use crate::prompt::Prompts;
 use crate::time::Timestamp;
 use crate::tool::call::Call;
+use crate::tool::projection::Budget;
 use crate::transcript::batch::{Batch, SessionState, StoredProjection};
 use crate::transcript::epoch::{Epoch, RequestEnd, RequestRow};
 use crate::transcript::item::{Item, ItemBody};
@@ -194,6 +196,10 @@ pub(super) fn settings(api: Api) -> Settings {
         policy: Policy::default(),
         max_steps: 20,
         session_cost: None,
+        prompts: Prompts::default(),
+        language: None,
+        projection: Budget::default(),
+        plan_file: "/data/plans/s.md".into(),
         session_dir: "/data/s".into(),
     }
 }
@@ -221,7 +227,7 @@ impl World {
     }
 
     pub(super) fn prompt(&mut self, text: &str) {
-        self.input(InputBody::Prompt(Prompt { text: text.into(), key: None }));
+        self.input(InputBody::Prompt(Prompt { text: text.into(), key: None, attachments: vec![] }));
     }
 
     pub(super) fn input(&mut self, body: InputBody) {
@@ -229,7 +235,7 @@ impl World {
         let effects = self.machine.step(Input { at: Timestamp(self.clock), body });
         for effect in effects {
             match effect {
-                Effect::Collect(turn) => self.pending.push(Pending::Collect(turn)),
+                Effect::Collect { turn, .. } => self.pending.push(Pending::Collect(turn)),
                 Effect::Commit(_) if self.fail_commits => {
                     self.input(InputBody::CommitFailed("disk full".into()));
                     return;
