@@ -369,9 +369,16 @@ impl Driver {
             }
             Effect::LoadResult { call, of } => {
                 let (store, id) = (self.store.clone(), self.id.clone());
-                let result = Err(format!("The saved result of {of} could not be read: {FAULT}."));
+                let result = Err(format!("the saved result of {of} could not be read: {FAULT}"));
                 self.spawn(InputBody::ResultLoaded { call, result }, |mailbox| {
                     tasks::load_result(store, id, call, of, mailbox)
+                });
+            }
+            Effect::SaveText { call, text } => {
+                let (store, id) = (self.store.clone(), self.id.clone());
+                let result = Err(FAULT.to_owned());
+                self.spawn(InputBody::TextSaved { call, result }, |mailbox| {
+                    tasks::save_text(store, id, call, text, mailbox)
                 });
             }
             Effect::StartTimer { id, delay_ms } => {

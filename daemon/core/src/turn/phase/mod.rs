@@ -11,5 +11,6 @@ mod inject;
 mod limits;
 mod outcome;
 mod request;
+mod save;
 mod seen;
 pub(super) mod suspend;

@@ -155,6 +155,7 @@ pub(super) enum Pending {
     Prepare(Call),
     Run(Call),
     Load(CallId),
+    Save(CallId),
     Timer(super::super::input::TimerId),
     /// A command in the background, which ends some time.
     Task(CallId),
@@ -260,6 +261,7 @@ impl World {
                 }
                 Effect::StopTool(call) => self.stopping.push(call),
                 Effect::LoadResult { call, .. } => self.pending.push(Pending::Load(call)),
+                Effect::SaveText { call, .. } => self.pending.push(Pending::Save(call)),
                 Effect::StartTimer { id, .. } => self.pending.push(Pending::Timer(id)),
                 Effect::Accepted { turn, queued } => self.accepted.push((turn, queued)),
                 // Taken up again at once: whoever loads the session finds it in the middle of its turn.
