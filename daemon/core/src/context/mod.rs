@@ -1,6 +1,7 @@
 //! Context: what the model sees, assembled from values. Pure.
 
 pub mod changes;
+pub mod compare;
 mod cut;
 pub mod dynamic;
 pub mod git_status;
