@@ -2,6 +2,7 @@
 
 pub mod changes;
 mod cut;
+pub mod description;
 pub mod dynamic;
 pub mod git_status;
 pub mod head;
