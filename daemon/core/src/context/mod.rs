@@ -3,6 +3,7 @@
 pub mod changes;
 pub mod compare;
 mod cut;
+pub mod description;
 pub mod dynamic;
 pub mod git_status;
 pub mod head;
