@@ -128,6 +128,10 @@ fn body(body: &ItemBody, projection: Option<&str>) -> transcript::ItemBody {
                 MetaCause::EnvironmentChanged => "environmentChanged",
                 MetaCause::Undone => "undone",
                 MetaCause::TaskEnded => "taskEnded",
+                MetaCause::PlanMode => "planMode",
+                MetaCause::PlanModeStill => "planModeStill",
+                MetaCause::PlanModeLeft => "planModeLeft",
+                MetaCause::TodosStale => "todosStale",
             };
             transcript::ItemBody::Meta { cause: cause.to_owned(), text: meta.text.clone() }
         }

@@ -7,13 +7,18 @@ use plimsoll_core::permission::command::named::named;
 use plimsoll_core::tool::call::{Target, Zone};
 use std::os::unix::ffi::OsStrExt;
 
-/// The folder, then what the command names outside the project or in protected places, also by links that lead there.
+/// The folder, then what the command names outside the project or in protected places, also by links that lead there, and
+/// what it writes among Plimsoll's own readable records.
 pub(super) fn targets(env: &ToolEnv, cwd: &Resolved, command: &str) -> Vec<Target> {
     let mut targets = vec![cwd.target()];
     for named in named(command) {
         let path = escape(cwd.path.join(&named.path).as_os_str().as_bytes());
         let Ok(resolved) = resolve(env, &path) else { continue };
-        let away = matches!(resolved.zone, Zone::Outside | Zone::Protected);
+        let away = match resolved.zone {
+            Zone::Outside | Zone::Protected => true,
+            Zone::Readable | Zone::Plan => named.written,
+            Zone::Root(_) => false,
+        };
         if away && (resolved.exists || named.written) && !targets.contains(&resolved.target()) {
             targets.push(resolved.target());
         }
