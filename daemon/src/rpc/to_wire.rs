@@ -81,6 +81,7 @@ pub fn ask(ask: &Ask) -> permission::Ask {
         command: ask.command.clone(),
         paths: ask.paths.clone(),
         changes: changes::wire(&ask.changes),
+        plan: ask.plan.clone(),
         reason: ask.reason.clone(),
         options: ask
             .options
