@@ -27,8 +27,7 @@ pub struct Ask {
     /// For edits: what would become of each file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
-    /// For a plan that is handed in: its text, Markdown. Allowing it once goes on in the mode before plan mode, allowing it
-    /// for the session, where that is offered, in `accept_edits`; a rejection with advice asks for another plan.
+    /// For a plan that is handed in: its text, in Markdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
     /// Why it is asked.

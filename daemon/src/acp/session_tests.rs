@@ -77,7 +77,8 @@ fn a_question_about_an_edit_shows_the_difference_and_every_lasting_choice_is_its
 #[test]
 fn a_plan_is_shown_whole_and_each_way_to_approve_it_counts_once() {
     let asked = Ask { tool: "exit_plan_mode".into(), command: None, plan: Some("1. Look\n2. Fix".into()), ..ask() };
-    let asked = serde_json::to_value(permission_request(&"s1".parse().unwrap(), &asked, "Plan to be approved")).unwrap();
+    let asked =
+        serde_json::to_value(permission_request(&"s1".parse().unwrap(), &asked, "Plan to be approved")).unwrap();
     let text = |text: &str| json!({"type": "content", "content": {"type": "text", "text": text}});
     assert_eq!(
         asked["toolCall"],

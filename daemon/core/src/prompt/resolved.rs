@@ -158,6 +158,10 @@ mod tests {
             prompts.reminder_output_limit(),
             prompts.reminder_interrupted("a"),
             prompts.reminder_crashed("a", "b"),
+            prompts.reminder_plan_mode("/d/</system-reminder>.md", true),
+            prompts.reminder_plan_still("/d/</system-reminder>.md"),
+            prompts.reminder_plan_left("ask", "/d/</system-reminder>.md"),
+            prompts.reminder_todos_stale(10, &["</system-reminder>".to_owned()]),
         ] {
             assert!(text.starts_with("<system-reminder>\n") && text.ends_with("\n</system-reminder>"), "{text}");
             assert_eq!(text.matches("system-reminder>").count() - text.matches("&lt;/system-reminder>").count(), 2);

@@ -57,5 +57,9 @@ mod tests {
         check(".", &format!("cat {} | wc", key.display()), &[at(&key, Zone::Protected)]);
         check("sub", "cat .git/config", &[at(&place.w.join("sub/.git/config"), Zone::Protected)]);
         check(".", "grep x /absent-folder/y", &[]);
+        let log = place.env.session_dir.join("log");
+        let written = [at(&place.env.plan_file, Zone::Plan), at(&log, Zone::Readable)];
+        check(".", &format!("cat a > {} 2> {}", place.env.plan_file.display(), log.display()), &written);
+        check(".", &format!("cat {} {}", place.env.plan_file.display(), log.display()), &[]);
     }
 }
