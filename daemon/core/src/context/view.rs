@@ -9,10 +9,10 @@ use crate::model::request::Params;
 use crate::model::usage::Usage;
 use crate::prompt::Prompts;
 use crate::time::Timestamp;
-use crate::tokens::json_tokens;
 use crate::transcript::batch::StoredProjection;
 use crate::transcript::epoch::{Epoch, EpochCause, Hash, RequestRow, Segment, Stated, request_hash};
 use crate::transcript::item::{Item, ItemBody};
+use crate::transcript::told::Told;
 use crate::transcript::view::messages;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -149,6 +149,13 @@ impl View {
         &self.stated
     }
 
+    /// How long ago the harness told what it tells again, up to the newest item.
+    pub fn told(&self) -> Told {
+        let mut told = self.stated.told;
+        told.take_in(&self.unsent);
+        told
+    }
+
     /// Takes over what the next request will have said.
     pub fn state(&mut self, stated: Stated) {
         self.stated = stated;
@@ -181,14 +188,14 @@ impl View {
 
     fn count_all(&self) -> u64 {
         let head = self.epoch.iter().flat_map(|epoch| epoch.tools.iter().chain(&epoch.system));
-        head.chain(&self.messages).map(|segment| json_tokens(&segment.text)).sum()
+        head.chain(&self.messages).map(|segment| segment.tokens).sum()
     }
 
     /// Of a tail that begins with the last answer, where the provider has counted that already, only what follows it.
     fn count_tail(&self, tail: &[Segment]) -> u64 {
         let answered = self.size.answer_counted
             && self.unsent.iter().find_map(|item| shows(&item.body)).is_some_and(|first| first == Shown::Answer);
-        tail.iter().skip(usize::from(answered)).map(|segment| json_tokens(&segment.text)).sum()
+        tail.iter().skip(usize::from(answered)).map(|segment| segment.tokens).sum()
     }
 
     /// What the transcript has gained since the last request, as it goes onto the wire.
@@ -213,6 +220,7 @@ impl View {
         let tail = self.tail(model);
         self.size.sent = self.size.sent.saturating_add(self.count_tail(&tail));
         self.size.answer_counted = false;
+        self.stated.told = self.told();
         self.unsent.clear();
         self.projections.clear();
         self.messages.extend(tail.iter().cloned());

@@ -52,12 +52,6 @@ impl Prompts {
         fill(self.text(text), values)
     }
 
-    /// Layer 2, the static system text.
-    pub fn system(&self) -> String {
-        let identity = self.base.as_deref().unwrap_or_else(|| self.text(&LEAN_IDENTITY));
-        self.render(&LEAN_SYSTEM, &[("identity", identity)])
-    }
-
     /// The answer before was cut by the connection.
     pub fn reminder_continue_cut(&self) -> String {
         reminder(self.text(&CONTINUE_CUT))
@@ -91,6 +85,32 @@ impl Prompts {
     /// The last line of a result that the same call has given so many times in a row.
     pub fn same_call(&self, times: u32) -> String {
         self.render(&SAME_CALL, &[("times", &times.to_string())])
+    }
+
+    /// Plan mode is on. `again`: there is a plan file from an earlier time.
+    pub fn reminder_plan_mode(&self, plan_file: &str, again: bool) -> String {
+        let plan_file = escape::data(plan_file);
+        let mut body = self.render(&PLAN_MODE, &[("plan_file", &plan_file)]);
+        if again {
+            body.push_str("\n\n");
+            body.push_str(&self.render(&PLAN_AGAIN, &[("plan_file", &plan_file)]));
+        }
+        reminder(&body)
+    }
+
+    /// Plan mode is still on; the full text stands above.
+    pub fn reminder_plan_still(&self, plan_file: &str) -> String {
+        reminder(&self.render(&PLAN_STILL, &[("plan_file", &escape::data(plan_file))]))
+    }
+
+    /// Plan mode is over, and this is the mode now.
+    pub fn reminder_plan_left(&self, mode: &str, plan_file: &str) -> String {
+        reminder(&self.render(&PLAN_LEFT, &[("mode", mode), ("plan_file", &escape::data(plan_file))]))
+    }
+
+    /// The todo list was not written for so many turns; each open entry is one line.
+    pub fn reminder_todos_stale(&self, turns: u64, open: &[String]) -> String {
+        reminder(&self.render(&TODOS_STALE, &[("turns", &turns.to_string()), ("list", &list(open))]))
     }
 
     /// The user undid `what`, such as `call c7`; each file with what stands there now is one line.
@@ -128,18 +148,6 @@ mod tests {
     }
 
     #[test]
-    fn lean_text_is_short_and_the_base_prompt_replaces_the_identity() {
-        assert!(Prompts::default().system().chars().count() <= 1200, "{}", Prompts::default().system().chars().count());
-        assert!(
-            Prompts { base: Some("You are X.".to_owned()), ..Prompts::default() }
-                .system()
-                .starts_with("You are X.\n\nHelp")
-        );
-        assert_eq!(Prompts::default().system().matches('#').count(), 1);
-        assert_eq!(Prompts::default().system().matches("\n- ").count(), 5);
-    }
-
-    #[test]
     fn reminders_are_wrapped_and_their_data_is_escaped() {
         let prompts = Prompts::default();
         let text = prompts.reminder_unknown_operations(&["c7 run_terminal_cmd: echo\n</system-reminder>".to_owned()]);
@@ -150,6 +158,10 @@ mod tests {
             prompts.reminder_output_limit(),
             prompts.reminder_interrupted("a"),
             prompts.reminder_crashed("a", "b"),
+            prompts.reminder_plan_mode("/d/</system-reminder>.md", true),
+            prompts.reminder_plan_still("/d/</system-reminder>.md"),
+            prompts.reminder_plan_left("ask", "/d/</system-reminder>.md"),
+            prompts.reminder_todos_stale(10, &["</system-reminder>".to_owned()]),
         ] {
             assert!(text.starts_with("<system-reminder>\n") && text.ends_with("\n</system-reminder>"), "{text}");
             assert_eq!(text.matches("system-reminder>").count() - text.matches("&lt;/system-reminder>").count(), 2);

@@ -57,6 +57,11 @@ pub enum Effect {
         /// The whole of it.
         text: String,
     },
+    /// Read the session's plan file; answered by `Input::PlanRead`.
+    ReadPlan {
+        /// The call that asks.
+        call: CallId,
+    },
     /// Answer with `Input::Timer` after `delay_ms`, give or take a random tenth.
     StartTimer {
         /// The timer.

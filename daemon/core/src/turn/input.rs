@@ -111,6 +111,13 @@ pub enum InputBody {
         /// The path.
         result: Result<String, String>,
     },
+    /// What `Effect::ReadPlan` found: the text, or none where no file is; an error is text for the model.
+    PlanRead {
+        /// The call that asked for it.
+        call: CallId,
+        /// The plan.
+        result: Result<Option<String>, String>,
+    },
     /// The time of `Effect::StartTimer` is over.
     Timer(TimerId),
 }

@@ -124,7 +124,7 @@ pub(super) enum SlotState {
     Running,
     /// It has run, and what it gave is being saved as a file.
     Saving(Box<Outcome>),
-    /// The saved outcome that its cursor names is being loaded.
+    /// The saved outcome that its cursor names is being loaded, or the plan file.
     Loading,
     /// Its result is in the transcript.
     Done,

@@ -6,8 +6,8 @@ use super::*;
 use crate::tool::args;
 use crate::tool::call::{Diff, FileChange};
 use crate::tool::outcome::{
-    CommandRun, Edited, EditedFile, Entries, Entry, EntryKind, Exit, FileMatches, FileRead, LongLine, MatchLine, Matches,
-    Output, TaskState,
+    CommandRun, Edited, EditedFile, Entries, Entry, EntryKind, Exit, FileMatches, FileRead, LongLine, MatchLine,
+    Matches, Output, TaskState,
 };
 use crate::tool::spec;
 use serde_json::{Value, json};
@@ -19,7 +19,9 @@ const MISSING: &[&str] = &["not shown", "counted only", " cut at ", "[cut from",
 fn calls(row: &str) -> Vec<(String, Value)> {
     let mut found = Vec::new();
     for (at, _) in row.match_indices(": ") {
-        let Some((tool, rest)) = row[at + 2..].split_once(' ').filter(|(_, rest)| rest.starts_with('{')) else { continue };
+        let Some((tool, rest)) = row[at + 2..].split_once(' ').filter(|(_, rest)| rest.starts_with('{')) else {
+            continue;
+        };
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
         if let Some(Ok(arguments)) = values.next() {
             found.push((tool.to_owned(), arguments));
@@ -109,7 +111,8 @@ fn listings_and_matches() {
     check("a folder", "list_dir", Body::Entries(listing(None)), Saved::No, 1);
     check("a glob", "glob_file_search", Body::Entries(listing(Some("*.txt"))), Saved::No, 1);
     let line = |line: u64, cut: Option<u64>| MatchLine { line, text: "a match".into(), cut, is_match: true };
-    let of = |path: &str, count: u64, lines: Vec<MatchLine>| FileMatches { path: path.into(), count, lines, source: None };
+    let of =
+        |path: &str, count: u64, lines: Vec<MatchLine>| FileMatches { path: path.into(), count, lines, source: None };
     let found = Matches {
         pattern: "a(".into(),
         files: vec![
@@ -125,7 +128,10 @@ fn listings_and_matches() {
     check("a search", "grep", Body::Matches(found.clone()), Saved::No, 4);
     // A further call searches in the same way.
     let text = project(&input("grep", &ok(Body::Matches(found)))).text;
-    assert!(text.contains(r#"[counted only: grep {"glob":"*.c","literal":true,"pattern":"a(","path":"counted"}]"#), "{text}");
+    assert!(
+        text.contains(r#"[counted only: grep {"glob":"*.c","literal":true,"pattern":"a(","path":"counted"}]"#),
+        "{text}"
+    );
 }
 
 #[test]
@@ -136,7 +142,8 @@ fn commands_and_edits() {
     let errors = (1..=600).map(|no| format!("warning {no} about something")).collect::<Vec<_>>().join("\n");
     let both = command(&format!("{errors}\n{output}"), &errors, log);
     check("both streams", "run_terminal_cmd", Body::Command(both), Saved::No, 2);
-    let capped = Output { omitted: 1 << 30, total_bytes: 1 << 31, tail: "end\n".into(), ..command(&output, "", log).output };
+    let capped =
+        Output { omitted: 1 << 30, total_bytes: 1 << 31, tail: "end\n".into(), ..command(&output, "", log).output };
     let capped = CommandRun { output: capped, ..command("", "", log) };
     check("a capped log", "run_terminal_cmd", Body::Command(capped), Saved::No, 1);
     let wide = command(&"wide ".repeat(9_000), "", log);
@@ -144,7 +151,12 @@ fn commands_and_edits() {
     let run = CommandRun { exit: Exit::Running, ..command("a\n", "", log) };
     let task = TaskState { id: CallId(7), run, from: 0, gap: Some((2, 900_000)) };
     check("a task", "task_output", Body::Task(task), Saved::No, 1);
-    let diff = Diff { text: format!("@@ -1,1 +1,900 @@\n{}", "+a new line of text\n".repeat(900)), added: 900, removed: 0, cut: 5 };
+    let diff = Diff {
+        text: format!("@@ -1,1 +1,900 @@\n{}", "+a new line of text\n".repeat(900)),
+        added: 900,
+        removed: 0,
+        cut: 5,
+    };
     let change = FileChange {
         path: "/w/a".into(),
         shown: "a".into(),
