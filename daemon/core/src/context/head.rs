@@ -27,13 +27,14 @@ pub struct Head {
 
 /// The head that these surroundings give for a model with this window.
 pub fn head(environment: &Environment, window: u64, prompts: &Prompts) -> Head {
+    let layout = project_layout::render(&environment.layout, project_layout::DEFAULT_BUDGET, prompts);
     Head {
         tools: tools(),
         system: vec![prompts.system(), dynamic::render(environment, None, project_layout::DEFAULT_BUDGET, prompts)],
         preamble: instructions::render(&environment.instructions, instructions_budget(window), prompts)
             .map(Message::User),
         prompts: prompts.clone(),
-        stated: changes::stated_by_head(environment, prompts),
+        stated: changes::stated_by_head(environment, layout),
     }
 }
 

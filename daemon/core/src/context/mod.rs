@@ -4,12 +4,14 @@ pub mod changes;
 pub mod compare;
 mod cut;
 pub mod dynamic;
+pub mod edit_history;
 pub mod git_status;
 pub mod head;
 pub mod instructions;
 pub mod marks;
 pub mod open_files;
 pub mod project_layout;
+pub mod tool_facts;
 pub mod user_info;
 pub mod view;
 

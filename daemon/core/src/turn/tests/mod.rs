@@ -4,9 +4,13 @@
 mod background;
 mod behaviour;
 mod edges;
+mod epochs;
+mod goldens;
 mod limits;
 mod permission;
 mod random;
+mod reader;
 mod seen;
+mod sessions;
 mod suspend;
 mod world;

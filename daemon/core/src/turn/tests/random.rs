@@ -14,9 +14,9 @@ use proptest::prelude::*;
 
 /// One random decision: what happens next, and how.
 #[derive(Debug, Clone, Copy)]
-struct Dice(u8, u8, u8);
+pub(super) struct Dice(pub(super) u8, pub(super) u8, pub(super) u8);
 
-fn dice() -> impl Strategy<Value = Dice> {
+pub(super) fn dice() -> impl Strategy<Value = Dice> {
     (any::<u8>(), any::<u8>(), any::<u8>()).prop_map(|(a, b, c)| Dice(a, b, c))
 }
 
@@ -55,6 +55,7 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
             if dice.2.is_multiple_of(5) {
                 world.environment.instructions[0].text.push('!');
             }
+            world.collected.insert(turn, world.environment.clone());
             let environment = Box::new(world.environment.clone());
             world.input(InputBody::Environment { turn, environment });
         }
@@ -134,7 +135,7 @@ fn model(world: &mut World, dice: Dice, request: crate::id::RequestNo, body: Vec
     }
 }
 
-fn act(world: &mut World, dice: Dice, crashes: bool) {
+pub(super) fn act(world: &mut World, dice: Dice, crashes: bool) {
     match dice.0 % 24 {
         0 => world.prompt("do something"),
         1 => world.input(InputBody::Steer("and this".into())),
@@ -158,7 +159,7 @@ fn act(world: &mut World, dice: Dice, crashes: bool) {
 }
 
 /// Nobody asks for anything any more: all that is pending is answered, well, until nothing is.
-fn run_down(world: &mut World) {
+pub(super) fn run_down(world: &mut World) {
     for round in 0..4_000 {
         if let Some(ask) = world.open_asks().first().copied() {
             world.input(InputBody::Answer { ask, choice: AskChoice::Reject, advice: None });
