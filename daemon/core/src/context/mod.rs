@@ -3,6 +3,7 @@
 pub mod changes;
 pub mod compare;
 mod cut;
+pub mod description;
 pub mod dynamic;
 pub mod edit_history;
 pub mod git_status;

@@ -3,30 +3,20 @@
 //! a definition shows: which of their entries changed is told at the tail, which costs nothing.
 
 use crate::model::request::ToolDef;
-use crate::permission::policy::{Policy, Shell};
+use crate::permission::policy::Sandbox;
 use crate::transcript::epoch::ToolFacts;
 
-/// The facts for these definitions.
-pub fn tool_facts(tools: &[ToolDef], policy: &Policy) -> ToolFacts {
+/// The facts for these definitions: the shell that commands run in, and what they can be held to.
+pub fn tool_facts(tools: &[ToolDef], shell: &str, sandbox: Sandbox) -> ToolFacts {
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    let shell = match policy.shell {
-        Shell::Bash => "bash",
-        Shell::Other => "other",
-    };
-    let sandbox = format!("files {}, network {}", policy.sandbox.files, policy.sandbox.network);
-    let facts = [
-        ("tools", names.join(" ")),
-        ("trusted", policy.trusted.to_string()),
-        ("shell", shell.to_owned()),
-        ("sandbox", sandbox),
-    ];
+    let sandbox = format!("files {}, network {}", sandbox.files, sandbox.network);
+    let facts = [("tools", names.join(" ")), ("shell", shell.to_owned()), ("sandbox", sandbox)];
     ToolFacts(facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::permission::policy::Sandbox;
 
     #[test]
     fn names_and_surroundings_count_and_texts_do_not() {
@@ -35,14 +25,12 @@ mod tests {
             description: description.into(),
             schema: "{}".into(),
         };
-        let policy = Policy::default();
-        let facts = tool_facts(&[tool("grep", "a")], &policy);
-        assert!(!facts.differ(&tool_facts(&[tool("grep", "b")], &policy)));
-        assert!(facts.differ(&tool_facts(&[tool("grep", "a"), tool("write", "")], &policy)));
-        let held = Policy { sandbox: Sandbox { files: true, network: false }, ..Policy::default() };
-        let trusted = Policy { trusted: true, ..Policy::default() };
-        assert!(facts.differ(&tool_facts(&[tool("grep", "a")], &held)));
-        assert!(facts.differ(&tool_facts(&[tool("grep", "a")], &trusted)));
+        let facts = tool_facts(&[tool("grep", "a")], "bash", Sandbox::default());
+        assert!(!facts.differ(&tool_facts(&[tool("grep", "b")], "bash", Sandbox::default())));
+        assert!(facts.differ(&tool_facts(&[tool("grep", "a"), tool("write", "")], "bash", Sandbox::default())));
+        assert!(facts.differ(&tool_facts(&[tool("grep", "a")], "sh", Sandbox::default())));
+        let held = Sandbox { files: true, network: false };
+        assert!(facts.differ(&tool_facts(&[tool("grep", "a")], "bash", held)));
         assert!(!ToolFacts::default().differ(&facts), "an earlier build wrote none");
     }
 }

@@ -6,7 +6,7 @@ use super::super::machine::{MAX_QUEUED, Machine};
 use super::super::state::{Phase, Turn};
 use crate::context;
 use crate::context::edit_history;
-use crate::context::head::Head;
+use crate::context::head::{Basis, Head, head};
 use crate::context::tool_facts::tool_facts;
 use crate::context::view::Opening;
 use crate::event::{EventBody, TurnEnd};
@@ -198,8 +198,8 @@ impl Machine {
 
     /// Opens a new epoch when one is due; says whether it did.
     fn open_epoch(&mut self, environment: &Environment) -> bool {
-        let head = context::head::head(environment, self.settings.model.context_window, &self.settings.prompts);
-        let facts = tool_facts(&head.tools, &self.settings.policy);
+        let head = self.head(environment);
+        let facts = tool_facts(&head.tools, &environment.user_info.shell, self.settings.policy.sandbox);
         let Some(cause) = self.epoch_due(environment, &head, &facts) else { return false };
         self.counters.epoch = self.counters.epoch.next();
         let opening = Opening { no: self.counters.epoch, cause, at: self.now };
@@ -221,6 +221,18 @@ impl Machine {
         }
         // The same bytes once more would cost a full statement of the repository and give nothing.
         (view.is_cold(self.now, model) && view.head_differs(head, model)).then_some(EpochCause::Cold)
+    }
+
+    /// The head that an epoch would have now.
+    fn head(&self, environment: &Environment) -> Head {
+        let settings = &self.settings;
+        let basis = Basis {
+            window: settings.model.context_window,
+            prompts: &settings.prompts,
+            language: settings.language.as_deref(),
+            sandbox: settings.policy.sandbox,
+        };
+        head(environment, &basis)
     }
 }
 

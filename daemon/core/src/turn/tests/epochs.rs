@@ -7,7 +7,7 @@ use super::reader::{beliefs, statements};
 use super::world::{World, settings};
 use crate::model::event::StopReason;
 use crate::model::request::Api;
-use crate::permission::policy::Policy;
+use crate::permission::policy::{Policy, Sandbox};
 use crate::prompt::Prompts;
 use crate::tool::outcome::Exit;
 use crate::transcript::epoch::{Epoch, EpochCause, Price, Segment};
@@ -31,8 +31,9 @@ fn last(world: &World) -> &Epoch {
     world.stored.epochs.last().unwrap()
 }
 
-fn trust(world: &mut World, trusted: bool) {
-    world.machine.set_policy(Policy { trusted, ..Policy::default() });
+/// Commands can be held to where they write, or no longer: the description of the tool that runs them says so.
+fn hold(world: &mut World, files: bool) {
+    world.machine.set_policy(Policy { sandbox: Sandbox { files, network: false }, ..Policy::default() });
 }
 
 /// The messages of the last request after its epoch's preamble, and all of them.
@@ -52,7 +53,7 @@ fn other_tools_begin_an_epoch_at_the_next_turn_and_keep_what_was_sent() {
     turn(&mut world);
     world.prompt("work");
     collect(&mut world);
-    trust(&mut world, true);
+    hold(&mut world, true);
     reply(&mut world, vec![call("read_file", r#"{"target_file":"a"}"#)], StopReason::ToolCalls);
     prepare(&mut world, None);
     let id = running(&world)[0];
@@ -63,22 +64,17 @@ fn other_tools_begin_an_epoch_at_the_next_turn_and_keep_what_was_sent() {
     turn(&mut world);
     let epoch = last(&world);
     assert_eq!((world.stored.epochs.len(), epoch.cause), (2, EpochCause::ToolsChanged));
-    // The definitions are the same here, and so is the rest of the head: all of it is kept.
-    assert!(epoch.price.kept > 1_000 && epoch.price.given_up == 0, "{:?}", epoch.price);
+    // What stands before the changed definition is still cached.
+    let first = &world.stored.epochs[0];
+    let all: u64 =
+        first.tools.iter().chain(&first.system).chain(&first.preamble).chain(&before).map(|part| part.tokens).sum();
+    let same = first.tools.iter().zip(&epoch.tools).take_while(|(old, new)| old == new);
+    let kept: u64 = same.map(|(old, _)| old.tokens).sum();
+    assert_eq!(epoch.price, Price { kept, given_up: all - kept });
+    assert!(kept > 100 && kept < all);
     assert!(history(&world).starts_with(&before), "not one byte of the history moved");
     turn(&mut world);
     assert_eq!(world.stored.epochs.len(), 2);
-}
-
-#[test]
-fn what_an_epoch_gives_up_is_what_the_cache_held_behind_the_first_change() {
-    let mut world = world();
-    turn(&mut world);
-    world.environment.user_info.date = "tomorrow".into();
-    trust(&mut world, true);
-    turn(&mut world);
-    let Price { kept, given_up } = last(&world).price;
-    assert!(kept > 1_000 && given_up > 50 && given_up < kept, "tools and static text stay: {kept} {given_up}");
 }
 
 #[test]
@@ -151,7 +147,7 @@ fn what_the_history_says_otherwise_than_the_new_head_is_said_again_by_one_messag
     world.environment.instructions = vec![rule("A", "three"), rule("B", "one"), rule("C", "one"), rule("D", "two")];
     world.environment.editor = EditorState::default();
     world.environment.layout[0].files = vec!["a".into(), "b".into()];
-    trust(&mut world, true);
+    hold(&mut world, true);
     turn(&mut world);
     let mut now = told(&world, before.len());
     now.sort();
@@ -173,13 +169,13 @@ fn a_prompt_that_is_refused_leaves_an_epoch_that_goes_on_after_a_restart() {
     for restarted in [false, true] {
         let mut world = world();
         turn(&mut world);
-        trust(&mut world, true);
+        hold(&mut world, true);
         world.input(InputBody::Prompt(Prompt { text: "x".repeat(600_000), key: None, attachments: vec![] }));
         collect(&mut world);
         assert_eq!((world.stored.epochs.len(), world.stored.requests.len()), (2, 1));
         if restarted {
             world.crash(Api::OpenaiChat);
-            trust(&mut world, true);
+            hold(&mut world, true);
         }
         turn(&mut world);
         assert_eq!(world.stored.epochs.len(), 2);

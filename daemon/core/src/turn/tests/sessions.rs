@@ -6,7 +6,7 @@ use super::random::{Dice, act, dice, run_down};
 use super::reader::{Beliefs, beliefs, statements, truth};
 use super::world::{World, settings};
 use crate::model::request::Api;
-use crate::permission::policy::Policy;
+use crate::permission::policy::{Policy, Sandbox};
 use crate::transcript::epoch::{Epoch, EpochCause, RequestRow, Segment};
 use crate::workspace::{EditorFile, EditorState, GitBlock, GitHead, GitStatus, InstructionSource, LayoutDir};
 use proptest::prelude::*;
@@ -65,7 +65,8 @@ fn change(world: &mut World, settings: &mut Settings, dice: Dice) {
             environment.editor = EditorState { files };
         }
         6 => {
-            settings.policy = Policy { trusted: dice.2.is_multiple_of(2), ..Policy::default() };
+            let sandbox = Sandbox { files: dice.2.is_multiple_of(2), network: false };
+            settings.policy = Policy { sandbox, ..Policy::default() };
             world.machine.set_policy(settings.policy.clone());
         }
         7 => world.wait(i64::from(dice.2) * 10),
