@@ -7,15 +7,17 @@ use crate::id::ItemNo;
 use crate::prompt::{self, Prompts};
 use crate::transcript::epoch::Stated;
 use crate::workspace::{Environment, InstructionSource};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const USER_INFO: &str = "user_info";
 const LAYOUT: &str = "project_layout";
-/// Entries of the layout that were said to be gone, one per line.
-const LAYOUT_GONE: &str = "project_layout:gone";
+/// What was said of entries of the layout since, one per line: `- ` before one that is gone, `+ ` before one that is back.
+const LAYOUT_TOLD: &str = "project_layout:told";
 const GIT_STATUS: &str = "git_status:";
 const OPEN_FILES: &str = "open_files";
 const INSTRUCTIONS: &str = "instructions:";
+/// Files that people were told are not shown in full, one per line. No block of the view.
+const CUT: &str = "cut";
 
 /// See the module's head.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +30,8 @@ pub struct Changes {
     pub reminders: Vec<(String, String)>,
     /// What has been said once these are sent, but for where.
     pub stated: Stated,
+    /// What people are told: which files are longer than their share of the window, each once.
+    pub notice: Option<String>,
 }
 
 /// What the head of an epoch says.
@@ -52,6 +56,9 @@ pub(super) fn carried(head: Stated, old: &Stated, first: ItemNo) -> Stated {
             stated.said_in.insert(name.clone(), *item);
         }
     }
+    if let Some(cut) = old.blocks.get(CUT) {
+        stated.blocks.insert(CUT.to_owned(), cut.clone());
+    }
     stated
 }
 
@@ -69,8 +76,10 @@ pub fn changes(environment: &Environment, said: &Stated, window: u64, prompts: &
         tale.say(OPEN_FILES, hash, open.unwrap_or_else(|| prompts.render(&prompt::OPEN_FILES, &[("files", "none")])));
     }
     edits(environment, &mut tale, prompts);
-    let reminders = instruction_changes(environment, &mut tale.stated, instructions_budget(window), prompts);
-    Changes { additional_data: tale.blocks.join("\n\n"), said: tale.said, reminders, stated: tale.stated }
+    let budget = instructions_budget(window);
+    let reminders = instruction_changes(environment, &mut tale.stated, budget, prompts);
+    let notice = cut(environment, &mut tale.stated, budget);
+    Changes { additional_data: tale.blocks.join("\n\n"), said: tale.said, reminders, stated: tale.stated, notice }
 }
 
 /// What is said, as it comes together.
@@ -100,26 +109,38 @@ impl Tale {
     }
 }
 
-/// Shown entries that are gone, and those that are there again.
+/// Shown entries that are gone, and those of them that are there again. What was told of an entry is kept: later heads need
+/// not show it.
 fn layout(environment: &Environment, tale: &mut Tale) {
     let standing = project_layout::Standing::of(&environment.layout);
-    let mut entries = project_layout::shown(tale.known(LAYOUT), environment.layout.len() > 1);
-    let told: Vec<String> = tale.known(LAYOUT_GONE).lines().map(str::to_owned).collect();
-    // What an earlier head showed and the history said to be gone.
-    entries.extend(told.iter().filter(|entry| !entries.contains(entry)).cloned().collect::<Vec<_>>());
-    let (mut lines, mut gone) = (Vec::new(), Vec::new());
-    for entry in entries {
-        match (standing.has(&entry), told.contains(&entry)) {
-            (Some(false), false) => {
-                lines.push(format!("gone: {entry}"));
-                gone.push(entry);
+    let shown = project_layout::shown(tale.known(LAYOUT), environment.layout.len() > 1);
+    let before = tale.known(LAYOUT_TOLD).to_owned();
+    let told: BTreeMap<&str, bool> = before.lines().filter_map(told_entry).collect();
+    let mut now = told.clone();
+    let mut lines = Vec::new();
+    // In the order of the tree; then what only an earlier head showed.
+    let others = told.keys().copied().filter(|entry| !shown.iter().any(|shown| shown == entry));
+    for entry in shown.iter().map(String::as_str).chain(others) {
+        let believed = told.get(entry).copied().unwrap_or(true);
+        match standing.has(entry) {
+            Some(there) if there != believed => {
+                lines.push(format!("{}: {entry}", if there { "there again" } else { "gone" }));
+                now.insert(entry, there);
             }
-            (Some(true), true) => lines.push(format!("there again: {entry}")),
-            (Some(false) | None, true) => gone.push(entry),
-            (Some(true) | None, false) => {}
+            Some(_) | None => {}
         }
     }
-    tale.changed(LAYOUT_GONE, LAYOUT, lines, gone.join("\n"));
+    let now: Vec<String> =
+        now.iter().map(|(entry, there)| format!("{} {entry}", if *there { '+' } else { '-' })).collect();
+    tale.changed(LAYOUT_TOLD, LAYOUT, lines, now.join("\n"));
+}
+
+fn told_entry(line: &str) -> Option<(&str, bool)> {
+    match line.split_at_checked(2)? {
+        ("+ ", entry) => Some((entry, true)),
+        ("- ", entry) => Some((entry, false)),
+        _ => None,
+    }
 }
 
 fn git(environment: &Environment, tale: &mut Tale, prompts: &Prompts) {
@@ -154,6 +175,23 @@ fn edits(environment: &Environment, tale: &mut Tale, prompts: &Prompts) {
         tale.said.push(edit_history::block_name(edit));
     }
     tale.blocks.push(block);
+}
+
+/// Files whose text is longer than all of them may be.
+fn cut(environment: &Environment, stated: &mut Stated, budget: u64) -> Option<String> {
+    let cut = instructions::cut(&environment.instructions, budget);
+    let before = stated.blocks.remove(CUT).unwrap_or_default();
+    if !cut.is_empty() {
+        stated.blocks.insert(CUT.to_owned(), cut.join("\n"));
+    }
+    let new: Vec<&str> = cut.into_iter().filter(|path| !before.lines().any(|known| known == *path)).collect();
+    (!new.is_empty()).then(|| {
+        format!(
+            "Instruction files may have about {budget} tokens in all with this model. Not shown in full: {}. The model is \
+             told how to read the rest.",
+            new.join(", ")
+        )
+    })
 }
 
 fn instruction_changes(
@@ -210,6 +248,26 @@ mod tests {
         assert_eq!(first.reminders, vec![]);
         let second = changes(&before, &first.stated, 10_000, &Prompts::default());
         assert_eq!((second.additional_data.as_str(), second.reminders.len()), ("", 0));
+    }
+
+    #[test]
+    fn people_are_told_once_of_files_that_are_not_shown_in_full() {
+        let mut before = environment();
+        let head = stated_by_head(&before, String::new());
+        assert_eq!(changes(&before, &head, 10_000, &Prompts::default()).notice, None);
+        before.instructions[0].text = "A rule.\n".repeat(1_000);
+        let told = changes(&before, &head, 10_000, &Prompts::default());
+        assert_eq!(
+            told.notice.as_deref(),
+            Some(
+                "Instruction files may have about 500 tokens in all with this model. Not shown in full: AGENTS.md. The \
+                 model is told how to read the rest."
+            )
+        );
+        before.instructions[0].text.push_str("Another.\n");
+        assert_eq!(changes(&before, &told.stated, 10_000, &Prompts::default()).notice, None);
+        let carried = carried(head, &told.stated, ItemNo(9));
+        assert_eq!(changes(&before, &carried, 10_000, &Prompts::default()).notice, None);
     }
 
     #[test]

@@ -160,6 +160,9 @@ impl Machine {
             self.add_item(ItemBody::User(UserMessage { text, additional_data, steering: false, refused: true }));
             return Err(why);
         }
+        if let Some(notice) = changes.notice {
+            self.add_notice(NoticeCause::Info, notice);
+        }
         let mut stated = changes.stated;
         // Of a file that is known as it is now again, or not at all, the next change is news.
         let seen = &self.seen;

@@ -143,6 +143,16 @@ fn check_causes(world: &World) {
     }
 }
 
+/// No request marks more than providers take, and each names the entry that the one before it in its epoch made.
+fn check_marks(world: &World) {
+    for body in &world.bodies {
+        assert!(String::from_utf8_lossy(body).matches("cache_control").count() <= 4);
+    }
+    for pair in world.stored.requests.windows(2).filter(|pair| pair[0].epoch == pair[1].epoch) {
+        assert!(pair[1].marks.contains(pair[0].marks.last().unwrap()), "request {}", pair[1].no);
+    }
+}
+
 /// Whoever has read a turn's first request knows how things are, and was told nothing that the request said already.
 fn check_told(world: &World) {
     let mut turn = None;
@@ -204,6 +214,7 @@ proptest! {
         world.check_settled();
         check_causes(&world);
         check_told(&world);
+        check_marks(&world);
         let row = |at: usize| world.stored.requests.iter().find(|row| row.no == world.numbers[at]).unwrap();
         let mut sent = world.bodies.iter().map(|body| blocks(body)).enumerate();
         let mut before = sent.next();
