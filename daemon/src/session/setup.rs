@@ -3,6 +3,7 @@
 use super::api::{ApiError, ApiErrorKind, Client, ProjectInfo};
 use super::editors::Editors;
 use super::lasting::Lasting;
+use super::plan;
 use crate::config::{Config, Folders, Overrides, Permissions};
 use crate::file_io::pre_image::PreImages;
 use crate::process::sandbox::probe::Probe;
@@ -144,6 +145,7 @@ impl Project {
                 roots: self.roots.clone().into(),
                 client_env: Arc::clone(&client.env),
                 session_dir,
+                plan_file: self.plan_file(session),
                 readable: vec![self.folder.clone()].into(),
                 protected: self.protected(),
                 pre_images: self.folder.join("pre-images"),
@@ -161,7 +163,8 @@ impl Project {
         let mut rules = turn.permissions.rules.clone();
         rules.extend(known.rules);
         rules.extend(turn.allow.iter().cloned());
-        Policy { rules, trusted: known.trusted, sandbox: turn.sandbox, shell: turn.shell }
+        let modes = turn.permissions.modes();
+        Policy { rules, trusted: known.trusted, sandbox: turn.sandbox, shell: turn.shell, modes }
     }
 
     /// What clients are told of the project.
@@ -197,6 +200,7 @@ impl TurnSetup {
             config_dir: self.config_folder.clone(),
             need_layout: true,
         };
+        let plan_file_exists = plan::exists(&self.tool_env.plan_file);
         let images = PreImages::new(&self.tool_env.pre_images);
         let kept = move |version: FileVersion| images.read(&version.to_string()).ok();
         let (collected, user_edits) = tokio::join!(
@@ -204,11 +208,12 @@ impl TurnSetup {
             self.workspace.edited(wanted.known.clone(), kept)
         );
         match collected {
-            Ok(environment) => Environment { user_edits, ..environment },
+            Ok(environment) => Environment { plan_file_exists, user_edits, ..environment },
             // The root went away between the check and this: the tools will say so too.
             Err(error) => Environment {
                 git: vec![GitBlock::Unavailable(error.to_string())],
                 editor,
+                plan_file_exists,
                 revision: self.workspace.revision(),
                 ..Environment::default()
             },

@@ -5,12 +5,14 @@ use super::pack::{Packed, pack};
 use super::{StoreError, private};
 use plimsoll_core::event::EventBody;
 use plimsoll_core::id::ItemNo;
+use plimsoll_core::permission::mode::Mode;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::{Body, Outcome};
 use plimsoll_core::transcript::batch::{Batch, SessionState};
 use plimsoll_core::transcript::codec::{self, CodecError};
 use plimsoll_core::transcript::epoch::{Epoch, EpochCause, Hash, Price, RequestRow, Segment, Stated, ToolFacts};
 use plimsoll_core::transcript::item::{Item, ItemBody, ToolResult};
+use plimsoll_core::transcript::told::Told;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,6 +36,7 @@ pub(super) struct Encoded {
     pub(super) state: Option<SessionState>,
     pub(super) prompt_key: Option<(String, u64)>,
     pub(super) title: Option<String>,
+    pub(super) mode: Option<Mode>,
     pub(super) revision: Option<u64>,
     /// The latest time in the batch.
     pub(super) at: i64,
@@ -126,6 +129,8 @@ pub(super) struct EpochBody {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) params: Option<plimsoll_core::model::request::Params>,
     #[serde(default)]
+    pub(super) told: Told,
+    #[serde(default)]
     pub(super) tool_facts: ToolFacts,
     #[serde(default)]
     pub(super) price: Price,
@@ -141,6 +146,8 @@ pub(super) struct RequestBody {
     /// The item that said it last, where that was not the head.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) said_in: BTreeMap<String, ItemNo>,
+    #[serde(default)]
+    pub(super) told: Told,
 }
 
 /// Where the whole of a large result lies.
@@ -201,6 +208,7 @@ fn encode_now(batch: Batch, folder: &Path, database: &Path) -> Result<Encoded, S
         state: batch.state,
         prompt_key: batch.prompt_key.map(|(key, turn)| (key, turn.0)),
         title: batch.title,
+        mode: batch.mode,
         revision: batch.revision.map(|revision| revision.0),
         at: i64::MIN,
         turn: 0,
@@ -346,6 +354,7 @@ fn epoch_rows(epoch: Epoch) -> EpochRows {
             prompts: epoch.prompts,
             stated: BTreeMap::new(),
             said_in: epoch.stated.said_in.clone(),
+            told: epoch.stated.told,
             params: epoch.params,
             tool_facts: epoch.tool_facts,
             price: epoch.price,
@@ -370,6 +379,7 @@ fn request_rows(request: RequestRow) -> RequestRows {
             marks: request.marks,
             stated: BTreeMap::new(),
             said_in: request.stated.said_in.clone(),
+            told: request.stated.told,
         },
         tail: request.tail.into_iter().map(|segment| text(segment, true)).collect(),
         stated: stated(request.stated),

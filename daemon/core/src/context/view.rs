@@ -14,6 +14,7 @@ use crate::time::Timestamp;
 use crate::transcript::batch::StoredProjection;
 use crate::transcript::epoch::{Epoch, EpochCause, Hash, Price, RequestRow, Segment, Stated, ToolFacts, request_hash};
 use crate::transcript::item::{Item, ItemBody};
+use crate::transcript::told::Told;
 use crate::transcript::view::messages;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -163,11 +164,14 @@ impl View {
         let first_item = old.as_ref().map_or(ItemNo(1), |old| old.first_item);
         let cold = self.is_cold(opening.at, model);
         let before = std::mem::take(&mut self.messages);
+        let mut stated = changes::carried(head.stated, &self.stated, first_item);
         self.messages.clone_from(&preamble);
         match &old {
             Some(old) if old.is_for(model.api, &model.name) => {
                 self.messages.extend(before.iter().skip(old.preamble.len()).cloned());
                 self.rerender.clear();
+                // What is rendered anew is counted anew.
+                stated.told = self.stated.told;
             }
             Some(_) | None => {
                 let mut items = std::mem::take(&mut self.rerender);
@@ -186,7 +190,7 @@ impl View {
             system,
             preamble,
             prompts: head.prompts,
-            stated: changes::carried(head.stated, &self.stated, first_item),
+            stated,
             first_item,
             params: Some(params(model)),
             tool_facts: facts,
@@ -212,6 +216,13 @@ impl View {
     /// What the view has said so far.
     pub fn stated(&self) -> &Stated {
         &self.stated
+    }
+
+    /// How long ago the harness told what it tells again, up to the newest item.
+    pub fn told(&self) -> Told {
+        let mut told = self.stated.told;
+        told.take_in(&self.unsent);
+        told
     }
 
     /// Takes over what the next request will have said. Without a next request nothing was said, as for a session that is
@@ -279,13 +290,14 @@ impl View {
         let new = self.tail(model);
         self.size.sent = self.size.sent.saturating_add(self.count_tail(&new));
         self.size.answer_counted = false;
+        self.stated.told = self.told();
         self.unsent.clear();
         self.projections.clear();
         let from = self.messages.len() - std::mem::take(&mut self.carried);
         self.messages.extend(new);
         let tail = self.messages.get(from..).unwrap_or_default().to_vec();
         if let Some(stated) = self.stating.take() {
-            self.stated = stated;
+            self.stated = Stated { told: self.stated.told, ..stated };
         }
         let params = self.params(model);
         self.last = Some((at, params.clone()));

@@ -154,6 +154,9 @@ pub struct Stated {
     /// The item that said it last; what is not named here was said last by the head.
     #[serde(default)]
     pub said_in: BTreeMap<String, ItemNo>,
+    /// How long ago the harness told what it tells again after some turns.
+    #[serde(default)]
+    pub told: super::told::Told,
 }
 
 impl Stated {

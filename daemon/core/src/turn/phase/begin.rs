@@ -180,6 +180,7 @@ impl Machine {
                 stated.say([block], item);
             }
         }
+        self.tell_stale_todos();
         self.tell();
         let additional_data = changes.additional_data;
         let item =
