@@ -6,6 +6,7 @@ mod behaviour;
 mod edges;
 mod limits;
 mod permission;
+mod preview;
 mod random;
 mod seen;
 mod suspend;
