@@ -4,6 +4,7 @@ pub mod cache;
 pub mod changes;
 pub mod compare;
 mod cut;
+pub mod description;
 pub mod dynamic;
 pub mod explain;
 pub mod git_status;
