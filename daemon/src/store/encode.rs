@@ -126,8 +126,15 @@ pub(super) struct EpochBody {
 pub(super) struct RequestBody {
     pub(super) params: plimsoll_core::model::request::Params,
     pub(super) marks: Vec<u32>,
+    /// Version of the code that wrote its segments; those of the first releases do not say theirs.
+    #[serde(default = "first_codec")]
+    pub(super) codec: u32,
     /// Blob number of each stated block.
     pub(super) stated: BTreeMap<String, i64>,
+}
+
+fn first_codec() -> u32 {
+    1
 }
 
 /// Where the whole of a large result lies.
@@ -348,7 +355,12 @@ fn request_rows(request: RequestRow) -> RequestRows {
         last_item: request.last_item.0,
         hash: request.hash,
         bytes: request.bytes,
-        body: RequestBody { params: request.params, marks: request.marks, stated: BTreeMap::new() },
+        body: RequestBody {
+            params: request.params,
+            marks: request.marks,
+            codec: request.codec,
+            stated: BTreeMap::new(),
+        },
         tail: request.tail.into_iter().map(|segment| text(segment, true)).collect(),
         stated: stated(request.stated),
     }

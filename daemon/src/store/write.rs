@@ -360,6 +360,7 @@ impl Sql<'_> {
         let body = super::encode::RequestBody {
             params: request.body.params.clone(),
             marks: request.body.marks.clone(),
+            codec: request.body.codec,
             stated,
         };
         let body = codec::encode_record("request", &body).map_err(|source| self.codec(source))?;

@@ -11,7 +11,6 @@
 
 use super::compare::{Wire, compare};
 use crate::model::request::Api;
-use crate::tokens::json_tokens;
 use crate::transcript::epoch::Segment;
 
 /// A request that was sent before.
@@ -47,22 +46,27 @@ pub fn expected(before: &Before<'_>, api: Api, after: &Wire<'_>) -> Expected {
         return Expected::default();
     }
     let common = compare(&before.wire, after).common_segments;
-    let segments = match api {
+    let segments = readable(api, &entries(&before.wire, before.marks), common);
+    let all = before.wire.layers();
+    let tokens =
+        |part: &[(super::compare::Layer, &Segment)]| part.iter().map(|(_, segment)| segment.tokens).sum::<u64>();
+    let (read, total) = (tokens(all.get(..segments).unwrap_or_default()), tokens(&all));
+    Expected { segments, tokens: scaled(read, total, before.reported) }
+}
+
+/// Segments that are read, of `common` that two requests share, where the earlier one wrote these [`entries`].
+pub fn readable(api: Api, entries: &[usize], common: usize) -> usize {
+    match api {
         Api::Offline => 0,
         Api::OpenaiChat => common,
-        Api::AnthropicMessages => {
-            entries(&before.wire, before.marks).into_iter().filter(|end| *end <= common).max().unwrap_or(0)
-        }
-    };
-    let all = before.wire.layers();
-    let tokens = |part: &[(super::compare::Layer, &Segment)]| {
-        part.iter().map(|(_, segment)| json_tokens(&segment.text)).sum::<u64>()
-    };
-    let (read, total) = (tokens(all.get(..segments).unwrap_or_default()), tokens(&all));
-    let scaled = |reported: u64| {
-        u64::try_from(u128::from(read) * u128::from(reported) / u128::from(total.max(1))).unwrap_or(u64::MAX)
-    };
-    Expected { segments, tokens: before.reported.map_or(read, scaled) }
+        Api::AnthropicMessages => entries.iter().copied().filter(|end| *end <= common).max().unwrap_or(0),
+    }
+}
+
+/// `part` of `total` estimated tokens, of which the provider reported so many.
+pub fn scaled(part: u64, total: u64, reported: Option<u64>) -> u64 {
+    let Some(reported) = reported else { return part };
+    u64::try_from(u128::from(part) * u128::from(reported) / u128::from(total.max(1))).unwrap_or(u64::MAX)
 }
 
 /// Segments up to where a request writes an entry into the cache of a provider that goes by marks: after the tools, after

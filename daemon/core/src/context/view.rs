@@ -236,6 +236,7 @@ impl View {
             hash: self.hash(&params(model)),
             bytes: body.len() as u64,
             stated: self.stated.clone(),
+            codec: codec::VERSION,
         };
         (row, body)
     }

@@ -11,7 +11,7 @@ mod source;
 mod tests;
 mod text;
 
-pub use source::{Difference, Differs, Source, SourceKind, Tail, differences, sources};
+pub use source::{Difference, Differs, Source, SourceKind, Tail, differences, gathered, sources};
 
 use super::compare::{Layer, Wire};
 use crate::id::{CallId, ItemNo};
@@ -182,18 +182,24 @@ impl Walk<'_> {
                 let &[start, end] = cut else { continue };
                 if half == 1 && marked && (piece.span.start..piece.span.end).contains(&same) {
                     self.put(codec::CACHE_MARK.len(), piece.layer, Origin::CacheMark);
-                    weights.push(0);
+                    weights.push((0, false));
                 }
                 if end > start {
                     self.put(end - start, piece.layer, piece.origin.clone());
-                    weights.push(text.get(start..end).map_or(0, json_tokens));
+                    let is_media = piece.origin == Origin::Media;
+                    weights.push((if is_media { 0 } else { text.get(start..end).map_or(0, json_tokens) }, is_media));
                     if let Some(part) = self.parts.last_mut() {
                         part.items.clone_from(&piece.items);
                     }
                 }
             }
         }
-        let total = json_tokens(text);
+        // An image has tokens of its own, whatever the length of its text.
+        let written: u64 = weights.iter().map(|(weight, media)| if *media { 0 } else { *weight }).sum();
+        let media = segment.tokens.saturating_sub(written) / u64::from(segment.images.max(1));
+        let weights: Vec<u64> =
+            weights.into_iter().map(|(weight, is_media)| if is_media { media } else { weight }).collect();
+        let total = segment.tokens;
         for (part, tokens) in self.parts.iter_mut().skip(first).zip(shared(total, &weights)) {
             part.tokens = tokens;
             part.segment = Some(no);

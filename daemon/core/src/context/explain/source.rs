@@ -3,6 +3,7 @@
 use crate::id::{CallId, ItemNo};
 use crate::model::codec;
 use crate::model::request::{Api, AssistantBlock, Message};
+use crate::tokens::tokens;
 use crate::transcript::batch::StoredProjection;
 use crate::transcript::epoch::Segment;
 use crate::transcript::item::{Item, ItemBody, MetaCause};
@@ -116,6 +117,21 @@ pub fn differences(
         message += tail.segments.len();
     }
     out
+}
+
+/// Estimated tokens that these items will have in the view, those of calls still without a result without it.
+pub fn gathered(items: &[Item], projections: &BTreeMap<CallId, StoredProjection>) -> u64 {
+    let of = |item: &Item| match &item.body {
+        ItemBody::User(message) if message.refused => 0,
+        ItemBody::User(message) => tokens(&message.text) + tokens(&message.additional_data),
+        ItemBody::Meta(meta) => tokens(&meta.text),
+        ItemBody::Assistant(text) => tokens(&text.text),
+        ItemBody::Reasoning(reasoning) => tokens(&reasoning.text),
+        ItemBody::ToolCall(call) => tokens(&call.tool) + tokens(&call.arguments),
+        ItemBody::ToolResult(result) => projections.get(&result.call).map_or(0, |shown| shown.tokens),
+        ItemBody::Notice(_) => 0,
+    };
+    items.iter().map(of).sum()
 }
 
 /// Each tail with its own items.
