@@ -129,10 +129,17 @@ pub(super) struct EpochBody {
 pub(super) struct RequestBody {
     pub(super) params: plimsoll_core::model::request::Params,
     pub(super) marks: Vec<u32>,
+    /// Version of the code that wrote its segments; those of the first releases do not say theirs.
+    #[serde(default = "first_codec")]
+    pub(super) codec: u32,
     /// Blob number of each stated block.
     pub(super) stated: BTreeMap<String, i64>,
     #[serde(default)]
     pub(super) told: Told,
+}
+
+fn first_codec() -> u32 {
+    1
 }
 
 /// Where the whole of a large result lies.
@@ -359,6 +366,7 @@ fn request_rows(request: RequestRow) -> RequestRows {
             marks: request.marks,
             stated: BTreeMap::new(),
             told: request.stated.told,
+            codec: request.codec,
         },
         tail: request.tail.into_iter().map(|segment| text(segment, true)).collect(),
         stated: stated(request.stated),

@@ -377,6 +377,7 @@ impl Sql<'_> {
         let body = super::encode::RequestBody {
             params: request.body.params.clone(),
             marks: request.body.marks.clone(),
+            codec: request.body.codec,
             stated,
             told: request.body.told,
         };

@@ -37,7 +37,7 @@ pub struct StoredView {
 }
 
 /// See the module's head. Inside an epoch it only grows at its end.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct View {
     epoch: Option<Epoch>,
     /// The preamble, then everything that was sent in this epoch.
@@ -137,6 +137,11 @@ impl View {
         self.epoch = Some(epoch.clone());
         self.size = Size { sent: self.count_all(), answer_counted: false };
         epoch
+    }
+
+    /// The present epoch, with every message of it that was sent, the head's included.
+    pub fn sent(&self) -> Option<(&Epoch, &[Segment])> {
+        self.epoch.as_ref().map(|epoch| (epoch, self.messages.as_slice()))
     }
 
     /// The texts that the present epoch uses.
@@ -240,6 +245,7 @@ impl View {
             hash: self.hash(&params(model)),
             bytes: body.len() as u64,
             stated: self.stated.clone(),
+            codec: codec::VERSION,
         };
         (row, body)
     }

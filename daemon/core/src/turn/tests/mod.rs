@@ -7,6 +7,7 @@ mod edges;
 mod limits;
 mod permission;
 mod plan;
+mod preview;
 mod random;
 mod reminders;
 mod seen;

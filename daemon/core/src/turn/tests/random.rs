@@ -15,9 +15,9 @@ use proptest::prelude::*;
 
 /// One random decision: what happens next, and how.
 #[derive(Debug, Clone, Copy)]
-struct Dice(u8, u8, u8);
+pub(super) struct Dice(u8, u8, u8);
 
-fn dice() -> impl Strategy<Value = Dice> {
+pub(super) fn dice() -> impl Strategy<Value = Dice> {
     (any::<u8>(), any::<u8>(), any::<u8>()).prop_map(|(a, b, c)| Dice(a, b, c))
 }
 
@@ -141,7 +141,7 @@ fn model(world: &mut World, dice: Dice, request: crate::id::RequestNo, body: Vec
     }
 }
 
-fn act(world: &mut World, dice: Dice, crashes: bool) {
+pub(super) fn act(world: &mut World, dice: Dice, crashes: bool) {
     match dice.0 % 24 {
         0 => world.prompt("do something"),
         1 => world.input(InputBody::Steer("and this".into())),
@@ -153,7 +153,7 @@ fn act(world: &mut World, dice: Dice, crashes: bool) {
                 world.input(InputBody::Answer { ask, choice, advice: None });
             }
         }
-        7 if crashes && dice.1.is_multiple_of(2) => world.crash(Api::OpenaiChat),
+        7 if crashes && dice.1.is_multiple_of(2) => world.crash(world.machine.settings.model.api),
         8 if dice.1.is_multiple_of(3) => world.input(InputBody::SessionChanged),
         10 if dice.1.is_multiple_of(2) => {
             let mode = [Mode::Plan, Mode::Ask, Mode::Plan, Mode::AcceptEdits][dice.2 as usize % 4];
@@ -169,7 +169,7 @@ fn act(world: &mut World, dice: Dice, crashes: bool) {
 }
 
 /// Nobody asks for anything any more: all that is pending is answered, well, until nothing is.
-fn run_down(world: &mut World) {
+pub(super) fn run_down(world: &mut World) {
     for round in 0..4_000 {
         if let Some(ask) = world.open_asks().first().copied() {
             world.input(InputBody::Answer { ask, choice: AskChoice::Reject, advice: None });
