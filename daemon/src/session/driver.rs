@@ -189,17 +189,9 @@ impl Driver {
         self.machine.as_ref().is_none_or(Machine::is_idle) && self.tools.is_empty()
     }
 
-    /// The machine, loaded when it is not there, or when it works with another model than this turn's.
-    pub(super) async fn machine(&mut self, turn: &TurnSetup) -> Result<&mut Machine, ApiError> {
-        if self.machine.as_ref().is_some_and(Machine::is_broken) {
-            return Err(ApiError::new(
-                ApiErrorKind::Store,
-                "what ran when the session could not be stored is still ending",
-            )
-            .hint("try again in a moment"));
-        }
-        self.settle().await.map_err(|error| load::store_error(&error))?;
-        let settings = Settings {
+    /// What a machine works with for this turn.
+    pub(super) fn settings(&self, turn: &TurnSetup) -> Settings {
+        Settings {
             model: turn.profile.clone(),
             mode: self.mode,
             policy: self.project.policy(turn),
@@ -210,7 +202,20 @@ impl Driver {
             projection: turn.projection,
             plan_file: turn.plan_file.clone(),
             session_dir: turn.session_dir.clone(),
-        };
+        }
+    }
+
+    /// The machine, loaded when it is not there, or when it works with another model than this turn's.
+    pub(super) async fn machine(&mut self, turn: &TurnSetup) -> Result<&mut Machine, ApiError> {
+        if self.machine.as_ref().is_some_and(Machine::is_broken) {
+            return Err(ApiError::new(
+                ApiErrorKind::Store,
+                "what ran when the session could not be stored is still ending",
+            )
+            .hint("try again in a moment"));
+        }
+        self.settle().await.map_err(|error| load::store_error(&error))?;
+        let settings = self.settings(turn);
         let other = self.machine.as_ref().is_some_and(|machine| machine.is_idle() && !machine.works_with(&settings));
         if self.machine.is_none() || other {
             self.generation += 1;

@@ -141,6 +141,9 @@ pub(super) struct EpochBody {
 pub(super) struct RequestBody {
     pub(super) params: plimsoll_core::model::request::Params,
     pub(super) marks: Vec<u32>,
+    /// Version of the code that wrote its segments; those of the first releases do not say theirs.
+    #[serde(default = "first_codec")]
+    pub(super) codec: u32,
     /// Blob number of each stated block.
     pub(super) stated: BTreeMap<String, i64>,
     /// The item that said it last, where that was not the head.
@@ -148,6 +151,10 @@ pub(super) struct RequestBody {
     pub(super) said_in: BTreeMap<String, ItemNo>,
     #[serde(default)]
     pub(super) told: Told,
+}
+
+fn first_codec() -> u32 {
+    1
 }
 
 /// Where the whole of a large result lies.
@@ -380,6 +387,7 @@ fn request_rows(request: RequestRow) -> RequestRows {
             stated: BTreeMap::new(),
             said_in: request.stated.said_in.clone(),
             told: request.stated.told,
+            codec: request.codec,
         },
         tail: request.tail.into_iter().map(|segment| text(segment, true)).collect(),
         stated: stated(request.stated),

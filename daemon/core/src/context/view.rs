@@ -41,7 +41,7 @@ pub struct StoredView {
 }
 
 /// See the module's head. Inside an epoch it only grows at its end.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct View {
     epoch: Option<Epoch>,
     /// The preamble, then everything that was sent in this epoch.
@@ -208,6 +208,11 @@ impl View {
         epoch
     }
 
+    /// The present epoch, with every message of it that was sent, the head's included.
+    pub fn sent(&self) -> Option<(&Epoch, &[Segment])> {
+        self.epoch.as_ref().map(|epoch| (epoch, self.messages.as_slice()))
+    }
+
     /// The texts that the present epoch uses.
     pub fn prompts(&self) -> Option<&Prompts> {
         self.epoch.as_ref().map(|epoch| &epoch.prompts)
@@ -317,6 +322,7 @@ impl View {
             marks: self.marks.clone(),
             bytes: body.len() as u64,
             stated: self.stated.clone(),
+            codec: codec::VERSION,
         };
         (row, body)
     }

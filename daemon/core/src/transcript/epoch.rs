@@ -199,6 +199,8 @@ pub struct RequestRow {
     pub bytes: u64,
     /// What the view has said once this was sent.
     pub stated: Stated,
+    /// Version of the code that wrote its tail, [`codec::VERSION`](crate::model::codec::VERSION).
+    pub codec: u32,
 }
 
 /// What came back for a request.

@@ -13,7 +13,7 @@ use crate::tool::spec::{Class, Spec};
 use std::collections::BTreeMap;
 
 /// The turn that runs.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Turn {
     pub(super) no: TurnNo,
     pub(super) step: StepNo,
@@ -39,7 +39,7 @@ pub(super) struct Turn {
 }
 
 /// What the turn waits for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Phase {
     /// For the environment.
     Collecting,
@@ -57,7 +57,7 @@ pub(super) enum Phase {
 }
 
 /// An answer that is being received.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Answer {
     pub(super) request: RequestNo,
     /// Complete blocks.
@@ -79,7 +79,7 @@ impl Answer {
 }
 
 /// One call of the step.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Slot {
     pub(super) id: CallId,
     pub(super) tool: String,
@@ -105,7 +105,7 @@ impl Slot {
 }
 
 /// Where a call stands.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum SlotState {
     /// It has not begun.
     Waiting,

@@ -214,6 +214,7 @@ fn request(no: u64, epoch: &Epoch, before: &[Segment], tail: &[&str], last_item:
         marks: vec![1, 3],
         bytes: 4711,
         stated: stated(&[("user_info", "Linux"), ("git_status", &format!("{no} changed"))]),
+        codec: 1,
     }
 }
 

@@ -9,6 +9,7 @@ mod goldens;
 mod limits;
 mod permission;
 mod plan;
+mod preview;
 mod random;
 mod reader;
 mod reminders;

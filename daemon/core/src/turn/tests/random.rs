@@ -154,7 +154,7 @@ pub(super) fn act(world: &mut World, dice: Dice, crashes: bool) {
                 world.input(InputBody::Answer { ask, choice, advice: None });
             }
         }
-        7 if crashes && dice.1.is_multiple_of(2) => world.crash(Api::OpenaiChat),
+        7 if crashes && dice.1.is_multiple_of(2) => world.crash(world.machine.settings.model.api),
         8 if dice.1.is_multiple_of(3) => world.input(InputBody::SessionChanged),
         10 if dice.1.is_multiple_of(2) => {
             let mode = [Mode::Plan, Mode::Ask, Mode::Plan, Mode::AcceptEdits][dice.2 as usize % 4];

@@ -326,6 +326,11 @@ impl World {
         self.input(InputBody::SessionChanged);
     }
 
+    /// The time of the next input.
+    pub(super) fn now(&self) -> Timestamp {
+        Timestamp(self.clock + 1_000)
+    }
+
     pub(super) fn open_asks(&self) -> Vec<AskId> {
         self.stored.asks.values().filter(|ask| ask.resolution.is_none()).map(|ask| ask.id).collect()
     }
