@@ -208,7 +208,7 @@ impl TurnSetup {
             self.workspace.edited(wanted.known.clone(), kept)
         );
         match collected {
-            Ok(environment) => Environment { plan_file_exists, user_edits, ..environment },
+            Ok(environment) => Environment { user_edits, plan_file_exists, ..environment },
             // The root went away between the check and this: the tools will say so too.
             Err(error) => Environment {
                 git: vec![GitBlock::Unavailable(error.to_string())],

@@ -126,10 +126,10 @@ pub(super) struct EpochBody {
     /// The item that said it last, where that was not the head.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) said_in: BTreeMap<String, ItemNo>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) params: Option<plimsoll_core::model::request::Params>,
     #[serde(default)]
     pub(super) told: Told,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) params: Option<plimsoll_core::model::request::Params>,
     #[serde(default)]
     pub(super) tool_facts: ToolFacts,
     #[serde(default)]
@@ -385,9 +385,9 @@ fn request_rows(request: RequestRow) -> RequestRows {
             params: request.params,
             marks: request.marks,
             stated: BTreeMap::new(),
-            said_in: request.stated.said_in.clone(),
             told: request.stated.told,
             codec: request.codec,
+            said_in: request.stated.said_in.clone(),
         },
         tail: request.tail.into_iter().map(|segment| text(segment, true)).collect(),
         stated: stated(request.stated),

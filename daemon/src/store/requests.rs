@@ -60,6 +60,11 @@ impl Reader<'_> {
         })
     }
 
+    fn before_plan(&self, sid: i64) -> Result<Option<String>, StoreError> {
+        let found = self.rows("SELECT before_plan FROM session WHERE sid = ?1", [sid], |row| Ok(Ok(row.get(0)?)))?;
+        Ok(found.into_iter().next().flatten())
+    }
+
     /// What an epoch without a request keeps of the ones before it, with their newest request: their wire is its own.
     fn carried(
         &self,
@@ -108,11 +113,6 @@ impl Reader<'_> {
             Some(no) => self.request(sid, RequestNo(no as u64)),
             None => Ok(None),
         }
-    }
-
-    fn before_plan(&self, sid: i64) -> Result<Option<String>, StoreError> {
-        let found = self.rows("SELECT before_plan FROM session WHERE sid = ?1", [sid], |row| Ok(Ok(row.get(0)?)))?;
-        Ok(found.into_iter().next().flatten())
     }
 
     /// The epoch of that number, and the request before it. None when there is none, or damage took it.
@@ -209,8 +209,8 @@ impl Reader<'_> {
                  WHERE r.sid = ?1 AND r.request = ?2 ORDER BY r.pos",
                 params![sid, no.0 as i64],
             )?;
-            let StoredBody { params, marks, codec, stated, said_in, told } = body;
-            let stated = Stated { told, ..self.stated(&stated, said_in)? };
+            let stated = Stated { told: body.told, ..self.stated(&body.stated, body.said_in)? };
+            let StoredBody { params, marks, codec, .. } = body;
             Ok(RequestRow { no, epoch, turn, step, at, last_item, params, tail, marks, hash, bytes, stated, codec })
         });
         Ok(made)

@@ -164,14 +164,14 @@ impl View {
         let first_item = old.as_ref().map_or(ItemNo(1), |old| old.first_item);
         let cold = self.is_cold(opening.at, model);
         let before = std::mem::take(&mut self.messages);
-        let mut stated = changes::carried(head.stated, &self.stated, first_item);
         self.messages.clone_from(&preamble);
+        // What is rendered anew is told by its items.
+        let mut kept = Told::default();
         match &old {
             Some(old) if old.is_for(model.api, &model.name) => {
                 self.messages.extend(before.iter().skip(old.preamble.len()).cloned());
                 self.rerender.clear();
-                // What is rendered anew is counted anew.
-                stated.told = self.stated.told;
+                kept = self.stated.told;
             }
             Some(_) | None => {
                 let mut items = std::mem::take(&mut self.rerender);
@@ -190,7 +190,7 @@ impl View {
             system,
             preamble,
             prompts: head.prompts,
-            stated,
+            stated: Stated { told: kept, ..changes::carried(head.stated, &self.stated, first_item) },
             first_item,
             params: Some(params(model)),
             tool_facts: facts,
@@ -295,15 +295,16 @@ impl View {
         let new = self.tail(model);
         self.size.sent = self.size.sent.saturating_add(self.count_tail(&new));
         self.size.answer_counted = false;
-        self.stated.told = self.told();
+        let told = self.told();
         self.unsent.clear();
         self.projections.clear();
         let from = self.messages.len() - std::mem::take(&mut self.carried);
         self.messages.extend(new);
         let tail = self.messages.get(from..).unwrap_or_default().to_vec();
         if let Some(stated) = self.stating.take() {
-            self.stated = Stated { told: self.stated.told, ..stated };
+            self.stated = stated;
         }
+        self.stated.told = told;
         let params = self.params(model);
         self.last = Some((at, params.clone()));
         self.marks = marks(self.last_mark, self.messages.len());

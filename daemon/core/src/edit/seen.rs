@@ -62,6 +62,11 @@ impl Seen {
         file.lines.add(&shown.lines);
     }
 
+    /// Whether anything of the file at this canonical path was shown.
+    pub fn knows(&self, path: &str) -> bool {
+        self.files.contains_key(path)
+    }
+
     /// The files that were shown last, at most so many, newest first, each in the version that was shown.
     pub fn known(&self, most: usize) -> Vec<(String, FileVersion)> {
         let mut files: Vec<(&String, &File)> = self.files.iter().collect();
@@ -73,11 +78,6 @@ impl Seen {
     /// The version of a file that was shown last.
     pub fn version(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(|file| file.version.as_str())
-    }
-
-    /// Whether anything of the file at this canonical path was shown.
-    pub fn knows(&self, path: &str) -> bool {
-        self.files.contains_key(path)
     }
 
     /// What is known of a file that was edited: of what was shown before everything that the edit left, and what the
