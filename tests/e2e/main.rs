@@ -23,6 +23,8 @@ mod interrupt;
 mod models;
 mod no_network;
 mod permissions;
+mod plan_mode;
+mod prefix;
 mod replay;
 mod requests;
 mod sandbox;

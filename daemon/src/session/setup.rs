@@ -3,6 +3,7 @@
 use super::api::{ApiError, ApiErrorKind, Client, ProjectInfo};
 use super::editors::Editors;
 use super::lasting::Lasting;
+use super::plan;
 use crate::config::{Config, Folders, Overrides, Permissions};
 use crate::process::sandbox::probe::Probe;
 use crate::process::shell::is_bash;
@@ -16,10 +17,11 @@ use crate::workspace::{ClientFacts, Workspace};
 use plimsoll_core::id::{ProjectKey, SessionId};
 use plimsoll_core::model::catalog::ModelProfile;
 use plimsoll_core::path;
-use plimsoll_core::permission::policy::{Policy, Sandbox, Shell};
+use plimsoll_core::permission::policy::{Mode, Policy, Sandbox, Shell};
 use plimsoll_core::permission::rule::Rule;
 use plimsoll_core::prompt::Prompts;
 use plimsoll_core::tool::projection::Budget;
+use plimsoll_core::turn::machine::Settings;
 use plimsoll_core::workspace::{EditorState, Environment, GitBlock, Wanted};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -143,6 +145,7 @@ impl Project {
                 roots: self.roots.clone().into(),
                 client_env: Arc::clone(&client.env),
                 session_dir,
+                plan_file: self.plan_file(session),
                 readable: vec![self.folder.clone()].into(),
                 protected: self.protected(),
                 pre_images: self.folder.join("pre-images"),
@@ -160,7 +163,8 @@ impl Project {
         let mut rules = turn.permissions.rules.clone();
         rules.extend(known.rules);
         rules.extend(turn.allow.iter().cloned());
-        Policy { rules, trusted: known.trusted, sandbox: turn.sandbox, shell: turn.shell }
+        let modes = turn.permissions.modes();
+        Policy { rules, trusted: known.trusted, sandbox: turn.sandbox, shell: turn.shell, modes }
     }
 
     /// What clients are told of the project.
@@ -181,6 +185,22 @@ impl Project {
 }
 
 impl TurnSetup {
+    /// What a machine works with for this turn.
+    pub(super) fn settings(&self, mode: Mode, policy: Policy) -> Settings {
+        Settings {
+            model: self.profile.clone(),
+            mode,
+            policy,
+            max_steps: self.max_steps,
+            session_cost: self.session_cost,
+            prompts: self.prompts.clone(),
+            language: self.language.clone(),
+            projection: self.projection,
+            plan_file: self.plan_file.clone(),
+            session_dir: self.session_dir.clone(),
+        }
+    }
+
     /// Takes over with which model the running turn works: what waits behind it must not find another one in its middle.
     pub(super) fn with_model_of(&mut self, running: &Self) {
         self.profile = running.profile.clone();
@@ -196,12 +216,14 @@ impl TurnSetup {
             config_dir: self.config_folder.clone(),
             need_layout: true,
         };
+        let plan_file_exists = plan::exists(&self.tool_env.plan_file);
         match self.workspace.collect(&facts, editor.clone()).await {
-            Ok(environment) => environment,
+            Ok(environment) => Environment { plan_file_exists, ..environment },
             // The root went away between the check and this: the tools will say so too.
             Err(error) => Environment {
                 git: vec![GitBlock::Unavailable(error.to_string())],
                 editor,
+                plan_file_exists,
                 revision: self.workspace.revision(),
                 ..Environment::default()
             },
