@@ -146,6 +146,7 @@ fn loaded(view: LoadedView, grants: Vec<Rule>) -> Loaded {
         view: StoredView {
             epoch: view.epoch,
             sent: view.messages,
+            carried: view.carried,
             last_usage: view.last_end.and_then(|end| end.usage),
             last_request: view.last_request,
             projections: view

@@ -5,6 +5,7 @@ use super::editors::Editors;
 use super::lasting::Lasting;
 use super::plan;
 use crate::config::{Config, Folders, Overrides, Permissions};
+use crate::file_io::pre_image::PreImages;
 use crate::process::sandbox::probe::Probe;
 use crate::process::shell::is_bash;
 use crate::process::{Helper, background::Background, key_command};
@@ -22,7 +23,7 @@ use plimsoll_core::permission::rule::Rule;
 use plimsoll_core::prompt::Prompts;
 use plimsoll_core::tool::projection::Budget;
 use plimsoll_core::turn::machine::Settings;
-use plimsoll_core::workspace::{EditorState, Environment, GitBlock, Wanted};
+use plimsoll_core::workspace::{EditorState, Environment, FileVersion, GitBlock, Wanted};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -209,7 +210,7 @@ impl TurnSetup {
     }
 
     /// The surroundings now. What cannot be told is said in their place: a turn never fails for it.
-    pub(super) async fn collect(&self, editor: EditorState, _wanted: &Wanted) -> Environment {
+    pub(super) async fn collect(&self, editor: EditorState, wanted: &Wanted) -> Environment {
         let facts = ClientFacts {
             env: Arc::clone(&self.tool_env.client_env),
             shell: SHELL.to_owned(),
@@ -217,8 +218,14 @@ impl TurnSetup {
             need_layout: true,
         };
         let plan_file_exists = plan::exists(&self.tool_env.plan_file);
-        match self.workspace.collect(&facts, editor.clone()).await {
-            Ok(environment) => Environment { plan_file_exists, ..environment },
+        let images = PreImages::new(&self.tool_env.pre_images);
+        let kept = move |version: FileVersion| images.read(&version.to_string()).ok();
+        let (collected, user_edits) = tokio::join!(
+            self.workspace.collect(&facts, editor.clone()),
+            self.workspace.edited(wanted.known.clone(), kept)
+        );
+        match collected {
+            Ok(environment) => Environment { user_edits, plan_file_exists, ..environment },
             // The root went away between the check and this: the tools will say so too.
             Err(error) => Environment {
                 git: vec![GitBlock::Unavailable(error.to_string())],

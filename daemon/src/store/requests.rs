@@ -20,23 +20,15 @@ impl Reader<'_> {
         let session = super::read::session(self.connection, self.path, sid)?;
         let epoch = self.epoch_by_no(sid, session.counters.epoch)?;
         let mut messages = Vec::new();
+        let mut carried = Vec::new();
         let mut last_request = None;
         let mut from = ItemNo(1);
         if let Some((epoch, after)) = &epoch {
             from = epoch.first_item;
-            messages = self.segments(
-                |at| format!("message {at} after the head's"),
-                "SELECT b.hash, b.codec, b.len, b.body, r.tokens, r.images FROM request_blob r LEFT JOIN blob b USING (bid) \
-                 WHERE r.sid = ?1 AND r.request > ?2 ORDER BY r.request, r.pos",
-                params![sid, after.0 as i64],
-            )?;
-            let no = self.rows(
-                "SELECT max(no) FROM request WHERE sid = ?1 AND no > ?2",
-                params![sid, after.0 as i64],
-                |row| Ok(Ok(row.get::<_, Option<i64>>(0)?)),
-            )?;
-            if let Some(no) = no.into_iter().flatten().next() {
-                last_request = self.request(sid, RequestNo(no as u64))?;
+            messages = self.sent(sid, *after, None)?;
+            last_request = self.newest_request(sid, *after, None)?;
+            if last_request.is_none() {
+                (carried, last_request) = self.carried(sid, epoch, *after)?;
             }
         }
         if let Some(request) = &last_request {
@@ -55,6 +47,7 @@ impl Reader<'_> {
             waiting_turns,
             epoch: epoch.map(|(epoch, _)| epoch),
             messages,
+            carried,
             last_request,
             last_end,
             items: self.view_items(sid, from)?,
@@ -70,6 +63,56 @@ impl Reader<'_> {
     fn before_plan(&self, sid: i64) -> Result<Option<String>, StoreError> {
         let found = self.rows("SELECT before_plan FROM session WHERE sid = ?1", [sid], |row| Ok(Ok(row.get(0)?)))?;
         Ok(found.into_iter().next().flatten())
+    }
+
+    /// What an epoch without a request keeps of the ones before it, with their newest request: their wire is its own.
+    fn carried(
+        &self,
+        sid: i64,
+        epoch: &Epoch,
+        until: RequestNo,
+    ) -> Result<(Vec<Segment>, Option<RequestRow>), StoreError> {
+        let mut no = epoch.no;
+        while no.0 > 1 {
+            no = EpochNo(no.0 - 1);
+            let Some((before, after)) = self.epoch_by_no(sid, no)? else { break };
+            if !before.has_wire_of(epoch) {
+                break;
+            }
+            let request = self.newest_request(sid, after, Some(until))?;
+            if request.is_some() {
+                return Ok((self.sent(sid, after, Some(until))?, request));
+            }
+        }
+        Ok((Vec::new(), None))
+    }
+
+    /// The messages of the requests after one, up to another, in order.
+    fn sent(&self, sid: i64, after: RequestNo, until: Option<RequestNo>) -> Result<Vec<Segment>, StoreError> {
+        self.segments(
+            |at| format!("message {at} after the head's"),
+            "SELECT b.hash, b.codec, b.len, b.body, r.tokens, r.images FROM request_blob r LEFT JOIN blob b USING (bid) \
+             WHERE r.sid = ?1 AND r.request > ?2 AND r.request <= ?3 ORDER BY r.request, r.pos",
+            params![sid, after.0 as i64, until.map_or(i64::MAX, |until| until.0 as i64)],
+        )
+    }
+
+    /// The newest of these requests.
+    fn newest_request(
+        &self,
+        sid: i64,
+        after: RequestNo,
+        until: Option<RequestNo>,
+    ) -> Result<Option<RequestRow>, StoreError> {
+        let no = self.rows(
+            "SELECT max(no) FROM request WHERE sid = ?1 AND no > ?2 AND no <= ?3",
+            params![sid, after.0 as i64, until.map_or(i64::MAX, |until| until.0 as i64)],
+            |row| Ok(Ok(row.get::<_, Option<i64>>(0)?)),
+        )?;
+        match no.into_iter().flatten().next() {
+            Some(no) => self.request(sid, RequestNo(no as u64)),
+            None => Ok(None),
+        }
     }
 
     /// The epoch of that number, and the request before it. None when there is none, or damage took it.
@@ -104,8 +147,11 @@ impl Reader<'_> {
             system: layer(2)?,
             preamble: layer(3)?,
             prompts: body.prompts,
-            stated: self.stated(&body.stated)?,
+            stated: Stated { told: body.told, ..self.stated(&body.stated, body.said_in)? },
             first_item,
+            params: body.params,
+            tool_facts: body.tool_facts,
+            price: body.price,
         };
         Ok(Some((epoch, after)))
     }
@@ -138,8 +184,8 @@ impl Reader<'_> {
         })
     }
 
-    fn stated(&self, blocks: &BTreeMap<String, i64>) -> Result<Stated, StoreError> {
-        let mut stated = Stated::default();
+    fn stated(&self, blocks: &BTreeMap<String, i64>, said_in: BTreeMap<String, ItemNo>) -> Result<Stated, StoreError> {
+        let mut stated = Stated { said_in, ..Stated::default() };
         for (name, bid) in blocks {
             let place = |_| format!("the text of the stated block `{name}`");
             let found = self.segments(place, "SELECT hash, codec, len, body, 0, 0 FROM blob WHERE bid = ?1", [bid])?;
@@ -163,7 +209,7 @@ impl Reader<'_> {
                  WHERE r.sid = ?1 AND r.request = ?2 ORDER BY r.pos",
                 params![sid, no.0 as i64],
             )?;
-            let stated = Stated { told: body.told, ..self.stated(&body.stated)? };
+            let stated = Stated { told: body.told, ..self.stated(&body.stated, body.said_in)? };
             let StoredBody { params, marks, codec, .. } = body;
             Ok(RequestRow { no, epoch, turn, step, at, last_item, params, tail, marks, hash, bytes, stated, codec })
         });
@@ -233,12 +279,7 @@ impl Reader<'_> {
         let request = self.request(sid, no)?.ok_or_else(|| missing("request", no.to_string()))?;
         let (epoch, after) =
             self.epoch_by_no(sid, request.epoch)?.ok_or_else(|| missing("epoch", request.epoch.to_string()))?;
-        let tails = self.segments(
-            |at| format!("message {at} after the head's"),
-            "SELECT b.hash, b.codec, b.len, b.body, r.tokens, r.images FROM request_blob r LEFT JOIN blob b USING (bid) \
-             WHERE r.sid = ?1 AND r.request > ?2 AND r.request <= ?3 ORDER BY r.request, r.pos",
-            params![sid, after.0 as i64, no.0 as i64],
-        )?;
+        let tails = self.sent(sid, after, Some(no))?;
         let messages: Vec<Segment> = epoch.preamble.iter().cloned().chain(tails).collect();
         let all = epoch.tools.iter().chain(&epoch.system).chain(&messages);
         if request_hash(&request.params, all) != request.hash {

@@ -6,6 +6,7 @@ pub mod compare;
 mod cut;
 pub mod description;
 pub mod dynamic;
+pub mod edit_history;
 pub mod explain;
 pub mod git_status;
 pub mod head;
@@ -14,6 +15,7 @@ pub mod load;
 pub mod marks;
 pub mod open_files;
 pub mod project_layout;
+pub mod tool_facts;
 pub mod user_info;
 pub mod view;
 

@@ -66,11 +66,13 @@ async fn a_turn_can_go_on_from_what_was_loaded() {
     let view = project.load_view(&id).await.unwrap();
     let messages: Vec<Segment> = before.iter().chain(&second.tail).cloned().collect();
     let expected = LoadedView {
+        before_plan: None,
         running_turn: Some(TurnNo(1)),
         waiting_turns: Vec::new(),
         session: project.session(&id).await.unwrap(),
         epoch: Some(head),
         messages,
+        carried: Vec::new(),
         last_request: Some(second),
         last_end: None,
         usage: Usage { input: 5, cache_read: 4, cache_write: 0, output: 3 },

@@ -15,7 +15,7 @@ use proptest::prelude::*;
 
 /// One random decision: what happens next, and how.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Dice(u8, u8, u8);
+pub(super) struct Dice(pub(super) u8, pub(super) u8, pub(super) u8);
 
 pub(super) fn dice() -> impl Strategy<Value = Dice> {
     (any::<u8>(), any::<u8>(), any::<u8>()).prop_map(|(a, b, c)| Dice(a, b, c))
@@ -56,6 +56,7 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
             if dice.2.is_multiple_of(5) {
                 world.environment.instructions[0].text.push('!');
             }
+            world.collected.insert(turn, world.environment.clone());
             let environment = Box::new(world.environment.clone());
             world.input(InputBody::Environment { turn, environment });
         }
