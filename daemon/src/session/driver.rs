@@ -5,7 +5,7 @@ use super::actor::Msg;
 use super::api::{AcceptedTurn, ApiError, ApiErrorKind};
 use super::hub::{Hub, Publication};
 use super::lasting::Known;
-use super::live::Activity;
+use super::live::{Activity, Counted};
 use super::load;
 use super::setup::{Project, TurnSetup};
 use super::tasks::{self, Mailbox};
@@ -26,7 +26,6 @@ use plimsoll_core::workspace::{Environment, GitBlock, Wanted};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinError, JoinSet};
@@ -88,15 +87,6 @@ pub(super) struct Driver {
     /// Who waits for the end of a turn.
     pub(super) waiting: Vec<(TurnNo, oneshot::Sender<()>)>,
     counted: Option<Counted>,
-}
-
-/// Counts a running turn for as long as it lives.
-struct Counted(Arc<AtomicUsize>);
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// What a driver is made of.
@@ -359,9 +349,15 @@ impl Driver {
             }
             Effect::LoadResult { call, of } => {
                 let (store, id) = (self.store.clone(), self.id.clone());
-                let result = Err(format!("The saved result of {of} could not be read: {FAULT}."));
+                let result = Err(format!("the saved result of {of} could not be read: {FAULT}"));
                 self.spawn(InputBody::ResultLoaded { call, result }, |mailbox| {
                     tasks::load_result(store, id, call, of, mailbox)
+                });
+            }
+            Effect::SaveText { call, text } => {
+                let (store, id) = (self.store.clone(), self.id.clone());
+                self.spawn(InputBody::TextSaved { call, result: Err(FAULT.to_owned()) }, |mailbox| {
+                    tasks::save_text(store, id, call, text, mailbox)
                 });
             }
             Effect::ReadPlan { call } => {
@@ -419,8 +415,7 @@ impl Driver {
     /// A turn runs.
     fn count(&mut self) {
         if self.counted.is_none() {
-            self.project.shared.running_turns.fetch_add(1, Ordering::Relaxed);
-            self.counted = Some(Counted(Arc::clone(&self.project.shared.running_turns)));
+            self.counted = Some(Counted::new(&self.project.shared.running_turns));
             self.activity.begin();
         }
     }

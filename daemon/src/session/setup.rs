@@ -139,7 +139,7 @@ impl Project {
             allow: Vec::new(),
             prompts: Prompts::default(),
             language: None,
-            projection: Budget::default(),
+            projection: config.budget(model),
             plan_file: path::escape(self.plan_file(session).as_os_str().as_bytes()),
             session_dir: path::escape(session_dir.as_os_str().as_bytes()),
             tool_env: Arc::new(ToolEnv {
