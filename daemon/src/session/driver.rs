@@ -20,7 +20,7 @@ use plimsoll_core::tool::outcome::Outcome;
 use plimsoll_core::transcript::batch::Batch;
 use plimsoll_core::turn::effect::Effect;
 use plimsoll_core::turn::input::{Input, InputBody};
-use plimsoll_core::turn::machine::{Machine, Settings};
+use plimsoll_core::turn::machine::Machine;
 use plimsoll_core::turn::recover::Cut;
 use plimsoll_core::workspace::{Environment, GitBlock, Wanted};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -179,22 +179,6 @@ impl Driver {
         self.machine.as_ref().is_none_or(Machine::is_idle) && self.tools.is_empty()
     }
 
-    /// What a machine works with for this turn.
-    pub(super) fn settings(&self, turn: &TurnSetup) -> Settings {
-        Settings {
-            model: turn.profile.clone(),
-            mode: self.mode,
-            policy: self.project.policy(turn),
-            max_steps: turn.max_steps,
-            session_cost: turn.session_cost,
-            prompts: turn.prompts.clone(),
-            language: turn.language.clone(),
-            projection: turn.projection,
-            plan_file: turn.plan_file.clone(),
-            session_dir: turn.session_dir.clone(),
-        }
-    }
-
     /// The machine, loaded when it is not there, or when it works with another model than this turn's.
     pub(super) async fn machine(&mut self, turn: &TurnSetup) -> Result<&mut Machine, ApiError> {
         if self.machine.as_ref().is_some_and(Machine::is_broken) {
@@ -205,7 +189,7 @@ impl Driver {
             .hint("try again in a moment"));
         }
         self.settle().await.map_err(|error| load::store_error(&error))?;
-        let settings = self.settings(turn);
+        let settings = turn.settings(self.mode, self.project.policy(turn));
         let other = self.machine.as_ref().is_some_and(|machine| machine.is_idle() && !machine.works_with(&settings));
         if self.machine.is_none() || other {
             self.generation += 1;
