@@ -20,7 +20,7 @@ use plimsoll_core::tool::outcome::Outcome;
 use plimsoll_core::transcript::batch::Batch;
 use plimsoll_core::turn::effect::Effect;
 use plimsoll_core::turn::input::{Input, InputBody};
-use plimsoll_core::turn::machine::{Machine, Settings};
+use plimsoll_core::turn::machine::Machine;
 use plimsoll_core::turn::recover::Cut;
 use plimsoll_core::workspace::{Environment, GitBlock, Wanted};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -189,18 +189,7 @@ impl Driver {
             .hint("try again in a moment"));
         }
         self.settle().await.map_err(|error| load::store_error(&error))?;
-        let settings = Settings {
-            model: turn.profile.clone(),
-            mode: self.mode,
-            policy: self.project.policy(turn),
-            max_steps: turn.max_steps,
-            session_cost: turn.session_cost,
-            prompts: turn.prompts.clone(),
-            language: turn.language.clone(),
-            projection: turn.projection,
-            plan_file: turn.plan_file.clone(),
-            session_dir: turn.session_dir.clone(),
-        };
+        let settings = turn.settings(self.mode, self.project.policy(turn));
         let other = self.machine.as_ref().is_some_and(|machine| machine.is_idle() && !machine.works_with(&settings));
         if self.machine.is_none() || other {
             self.generation += 1;

@@ -24,6 +24,7 @@ use plimsoll_core::ledger::Operation;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::Outcome;
 use plimsoll_core::transcript::batch::Batch;
+use plimsoll_core::transcript::epoch::Epoch;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -290,6 +291,11 @@ impl ProjectStore {
     pub async fn prompt_turn(&self, id: &SessionId, key: &str) -> Result<Option<TurnNo>, StoreError> {
         let key = key.to_owned();
         self.read(id, move |reader, sid| reader.prompt_turn(sid, &key)).await
+    }
+
+    /// Every epoch of a session, oldest first; without those that damage took.
+    pub async fn epochs(&self, id: &SessionId) -> Result<Vec<Epoch>, StoreError> {
+        self.read(id, |reader, sid| reader.epochs(sid)).await
     }
 
     /// Every request of a session, oldest first.

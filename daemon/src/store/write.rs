@@ -340,13 +340,7 @@ impl Sql<'_> {
 
     fn epoch(&self, sid: i64, epoch: &EpochRows, after_request: u64) -> Result<u64, StoreError> {
         let (stated, mut bytes) = self.stated(&epoch.stated)?;
-        let body = super::encode::EpochBody {
-            cause: epoch.body.cause,
-            api: epoch.body.api,
-            model: epoch.body.model.clone(),
-            prompts: epoch.body.prompts.clone(),
-            stated,
-        };
+        let body = super::encode::EpochBody { stated, ..epoch.body.clone() };
         let body = codec::encode_record("epoch", &body).map_err(|source| self.codec(source))?;
         self.execute(
             "INSERT INTO epoch (sid, no, at, first_item, after_request, version, body) \
@@ -376,12 +370,7 @@ impl Sql<'_> {
 
     fn request(&self, sid: i64, request: &RequestRows) -> Result<u64, StoreError> {
         let (stated, mut bytes) = self.stated(&request.stated)?;
-        let body = super::encode::RequestBody {
-            params: request.body.params.clone(),
-            marks: request.body.marks.clone(),
-            stated,
-            told: request.body.told,
-        };
+        let body = super::encode::RequestBody { stated, ..request.body.clone() };
         let body = codec::encode_record("request", &body).map_err(|source| self.codec(source))?;
         self.execute(
             "INSERT INTO request (sid, no, epoch, turn, step, at, last_item, hash, bytes, version, body) \

@@ -38,7 +38,7 @@ pub(super) enum Life {
 }
 
 /// See the module's head. [`Machine::step`] is the only way to move it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Machine {
     pub(super) settings: Settings,
     pub(super) counters: Counters,

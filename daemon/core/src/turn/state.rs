@@ -14,7 +14,7 @@ use crate::tool::spec::{Class, Spec};
 use std::collections::BTreeMap;
 
 /// The turn that runs.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Turn {
     pub(super) no: TurnNo,
     pub(super) step: StepNo,
@@ -40,7 +40,7 @@ pub(super) struct Turn {
 }
 
 /// What the turn waits for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Phase {
     /// For the environment.
     Collecting,
@@ -58,7 +58,7 @@ pub(super) enum Phase {
 }
 
 /// An answer that is being received.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Answer {
     pub(super) request: RequestNo,
     /// Complete blocks.
@@ -80,7 +80,7 @@ impl Answer {
 }
 
 /// One call of the step.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Slot {
     pub(super) id: CallId,
     pub(super) tool: String,
@@ -106,7 +106,7 @@ impl Slot {
 }
 
 /// Where a call stands.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum SlotState {
     /// It has not begun.
     Waiting,

@@ -72,6 +72,7 @@ async fn a_turn_can_go_on_from_what_was_loaded() {
         session: project.session(&id).await.unwrap(),
         epoch: Some(head),
         messages,
+        carried: Vec::new(),
         last_request: Some(second),
         last_end: None,
         usage: Usage { input: 5, cache_read: 4, cache_write: 0, output: 3 },
