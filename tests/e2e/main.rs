@@ -25,6 +25,7 @@ mod no_network;
 mod permissions;
 mod plan_mode;
 mod prefix;
+mod projections;
 mod replay;
 mod requests;
 mod sandbox;

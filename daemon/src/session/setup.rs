@@ -18,10 +18,11 @@ use crate::workspace::{ClientFacts, Workspace};
 use plimsoll_core::id::{ProjectKey, SessionId};
 use plimsoll_core::model::catalog::ModelProfile;
 use plimsoll_core::path;
-use plimsoll_core::permission::policy::{Policy, Sandbox, Shell};
+use plimsoll_core::permission::policy::{Mode, Policy, Sandbox, Shell};
 use plimsoll_core::permission::rule::Rule;
 use plimsoll_core::prompt::Prompts;
 use plimsoll_core::tool::projection::Budget;
+use plimsoll_core::turn::machine::Settings;
 use plimsoll_core::workspace::{EditorState, Environment, FileVersion, GitBlock, Wanted};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -138,7 +139,7 @@ impl Project {
             allow: Vec::new(),
             prompts: Prompts::default(),
             language: None,
-            projection: Budget::default(),
+            projection: config.budget(model),
             plan_file: path::escape(self.plan_file(session).as_os_str().as_bytes()),
             session_dir: path::escape(session_dir.as_os_str().as_bytes()),
             tool_env: Arc::new(ToolEnv {
@@ -185,6 +186,22 @@ impl Project {
 }
 
 impl TurnSetup {
+    /// What a machine works with for this turn.
+    pub(super) fn settings(&self, mode: Mode, policy: Policy) -> Settings {
+        Settings {
+            model: self.profile.clone(),
+            mode,
+            policy,
+            max_steps: self.max_steps,
+            session_cost: self.session_cost,
+            prompts: self.prompts.clone(),
+            language: self.language.clone(),
+            projection: self.projection,
+            plan_file: self.plan_file.clone(),
+            session_dir: self.session_dir.clone(),
+        }
+    }
+
     /// Takes over with which model the running turn works: what waits behind it must not find another one in its middle.
     pub(super) fn with_model_of(&mut self, running: &Self) {
         self.profile = running.profile.clone();

@@ -68,6 +68,8 @@ pub(super) struct ProjectionRow {
     pub(super) is_error: bool,
     pub(super) tokens: u64,
     pub(super) partial: bool,
+    pub(super) whole: u64,
+    pub(super) saved: u64,
     /// Stored form of what it shows of files.
     pub(super) shown: String,
     pub(super) body: Packed,
@@ -239,6 +241,8 @@ fn encode_now(batch: Batch, folder: &Path, database: &Path) -> Result<Encoded, S
             is_error: projection.is_error,
             tokens: projection.tokens,
             partial: projection.partial,
+            whole: projection.whole,
+            saved: projection.saved,
             shown: serde_json::to_string(&projection.shown).unwrap_or_else(|_| "[]".to_owned()),
             body: pack(&projection.text),
         });

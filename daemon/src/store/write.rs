@@ -230,8 +230,8 @@ impl Sql<'_> {
         for projection in &batch.projections {
             bytes += (projection.body.body.len() + projection.shown.len()) as u64;
             self.execute(
-                "INSERT INTO projection (sid, call, is_error, tokens, partial, codec, len, body, shown) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                "INSERT INTO projection (sid, call, is_error, tokens, partial, codec, len, body, shown, whole, saved) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
                 params![
                     sid,
                     projection.call as i64,
@@ -241,7 +241,9 @@ impl Sql<'_> {
                     projection.body.codec,
                     projection.body.len as i64,
                     projection.body.body,
-                    projection.shown
+                    projection.shown,
+                    projection.whole as i64,
+                    projection.saved as i64
                 ],
             )?;
         }

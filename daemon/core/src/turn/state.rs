@@ -9,6 +9,7 @@ use crate::model::usage::Usage;
 use crate::permission::leave::Leave;
 use crate::permission::policy::{Mode, Policy};
 use crate::tool::call::{Call, Prepared};
+use crate::tool::outcome::Outcome;
 use crate::tool::spec::{Class, Spec};
 use std::collections::BTreeMap;
 
@@ -121,6 +122,8 @@ pub(super) enum SlotState {
     Ready(Prepared, Leave),
     /// It runs.
     Running,
+    /// It has run, and what it gave is being saved as a file.
+    Saving(Box<Outcome>),
     /// The saved outcome that its cursor names is being loaded, or the plan file.
     Loading,
     /// Its result is in the transcript.

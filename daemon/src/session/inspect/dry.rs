@@ -19,7 +19,7 @@ impl Driver {
             )
             .hint("try again in a moment"));
         }
-        let settings = self.settings(turn);
+        let settings = turn.settings(self.mode, self.project.policy(turn));
         if let Some(machine) = &self.machine {
             if !machine.is_idle() {
                 return Ok(None);

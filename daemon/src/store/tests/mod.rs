@@ -120,6 +120,8 @@ fn projection(call: u64, text: &str) -> StoredProjection {
         is_error: false,
         tokens: 7,
         partial: true,
+        whole: 70,
+        saved: 0,
         shown: vec![shown(call)],
     }
 }

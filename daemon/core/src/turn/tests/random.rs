@@ -76,12 +76,19 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
                 world.pending.push(Pending::Task(call.id));
                 in_background(call.id)
             } else {
-                Body::Text(format!("result of {}", call.id))
+                // Some are longer than the general limit of lines.
+                let lines = if dice.1 % 5 == 4 { 2_500 } else { 1 };
+                Body::Text(format!("result of {}\n", call.id).repeat(lines))
             };
             let outcome = Outcome { status, body };
             world.input(InputBody::ToolFinished { call: call.id, outcome, revision: Revision(u64::from(dice.2)) });
         }
         Pending::Load(call) => world.input(InputBody::ResultLoaded { call, result: Err("no such call".into()) }),
+        Pending::Save(call) => {
+            let full = dice.1.is_multiple_of(3);
+            let result = if full { Err("disk full".to_owned()) } else { Ok(format!("/data/s/artifacts/{call}.txt")) };
+            world.input(InputBody::TextSaved { call, result });
+        }
         Pending::Plan(call) => {
             let plan = (!dice.2.is_multiple_of(3)).then(|| "1. look".to_owned());
             world.input(InputBody::PlanRead { call, result: Ok(plan) });

@@ -192,6 +192,7 @@ pub(super) enum Pending {
     Prepare(Call),
     Run(Call),
     Load(CallId),
+    Save(CallId),
     Plan(CallId),
     Timer(super::super::input::TimerId),
     /// A command in the background, which ends some time.
@@ -306,6 +307,7 @@ impl World {
                 }
                 Effect::StopTool(call) => self.stopping.push(call),
                 Effect::LoadResult { call, .. } => self.pending.push(Pending::Load(call)),
+                Effect::SaveText { call, .. } => self.pending.push(Pending::Save(call)),
                 Effect::ReadPlan { call } => self.pending.push(Pending::Plan(call)),
                 Effect::StartTimer { id, .. } => self.pending.push(Pending::Timer(id)),
                 Effect::Accepted { turn, queued } => self.accepted.push((turn, queued)),
