@@ -11,6 +11,7 @@ use plimsoll_tests::{in_time, over_both_apis};
 
 use plimsoll_tests::workspace::Workspace;
 use serde_json::{Value, json};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 over_both_apis! { a_session_in_which_everything_moves }
 
@@ -62,6 +63,14 @@ fn git_news(turn: usize) -> &'static [&'static str] {
     }
 }
 
+/// Two time zones: it is about noon in the first, another day in the second, and midnight is far from both.
+fn zones() -> [String; 2] {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time after 1970").as_secs();
+    let east = 12 - i64::try_from(now / 3600 % 24).expect("an hour");
+    let other = if east > 0 { east - 13 } else { east + 13 };
+    [east, other].map(|hours| format!("AAA{}", -hours))
+}
+
 struct Run {
     daemon: TestDaemon,
     client: Client,
@@ -83,7 +92,8 @@ impl Run {
         workspace.commit("the branch's own");
         workspace.run_git(&["checkout", "--quiet", "main"]);
         let server = ModelServer::start(Script::new([])).await;
-        let daemon = Machine::new(plimsoll_tests::binary!()).model(&server, api, "ask").daemon().await;
+        let machine = Machine::new(plimsoll_tests::binary!()).env("TZ", &zones()[0]);
+        let daemon = machine.model(&server, api, "ask").daemon().await;
         let client = daemon.client().await;
         let session = client.session(&workspace).await;
         Self { daemon, client, server, workspace, session }
@@ -107,6 +117,7 @@ impl Run {
             }
             20 => {
                 assert!(self.daemon.stop().await.success());
+                self.daemon.set("TZ", &zones()[1]);
                 self.daemon.restart().await;
                 self.client = self.daemon.client().await;
                 self.client.attach(&self.session, 0).await;
@@ -215,7 +226,13 @@ async fn a_session_in_which_everything_moves(api: Api) {
             assert_eq!(told.reminders.len(), 1, "{:#?}", told.reminders);
             continue;
         }
-        assert_eq!(told.git(), git_news(turn), "turn {turn}: {}", told.data);
+        let (git, rest) = told.git();
+        assert_eq!(git, git_news(turn), "turn {turn}: {}", told.data);
+        if turn == 20 {
+            assert!(rest.starts_with("<user_info changed=\"true\">\nDate: ") && rest.lines().count() == 3, "{rest}");
+        } else {
+            assert_eq!(rest, "", "turn {turn}: {}", told.data);
+        }
         let reminders: Vec<&str> = told.reminders.iter().map(|text| subject(text)).collect();
         let expected: &[&str] = match turn {
             10 => &["interrupted"],
@@ -294,17 +311,17 @@ impl Told {
         told
     }
 
-    /// The lines of its `<git_status>`, commits without their ids.
-    fn git(&self) -> Vec<String> {
-        let block = self.data.split_once("<git_status changed=\"true\">\n").map_or("", |(_, rest)| rest);
-        let lines = block.split_once("\n</git_status>").map_or("", |(lines, _)| lines).lines();
+    /// The lines of its `<git_status>`, commits without their ids, and everything else that it says of the surroundings.
+    fn git(&self) -> (Vec<String>, String) {
+        let (before, block) = self.data.split_once("<git_status changed=\"true\">\n").unwrap_or((&self.data, ""));
+        let (lines, after) = block.split_once("\n</git_status>").unwrap_or_default();
         let without_id = |line: &str| match line.split_once("commit ") {
             Some((start, commit)) => {
                 format!("{start}commit {}", commit.split_once(' ').map_or(commit, |(_, subject)| subject))
             }
             None => line.to_owned(),
         };
-        lines.map(without_id).collect()
+        (lines.lines().map(without_id).collect(), [before.trim(), after.trim()].concat())
     }
 }
 
