@@ -22,6 +22,7 @@ mod interrupt;
 mod models;
 mod no_network;
 mod permissions;
+mod plan_mode;
 mod prefix;
 mod sandbox;
 mod secrets;

@@ -153,6 +153,7 @@ impl Machine {
         for reminder in changes.reminders {
             self.add_item(ItemBody::Meta(MetaMessage { cause: MetaCause::InstructionsChanged, text: reminder }));
         }
+        self.tell_stale_todos();
         self.tell();
         let additional_data = changes.additional_data;
         self.add_item(ItemBody::User(UserMessage { text, additional_data, steering: false, refused: false }));
