@@ -235,7 +235,10 @@ async fn a_session_in_which_everything_moves(api: Api) {
         }
         let reminders: Vec<&str> = told.reminders.iter().map(|text| subject(text)).collect();
         let expected: &[&str] = match turn {
+            5 => &["plan mode"],
+            7 => &["plan mode is over"],
             10 => &["interrupted"],
+            13 => &["todo list"],
             15 => &["instructions"],
             _ => &[],
         };
@@ -330,13 +333,14 @@ fn inside<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     text.strip_prefix(&format!("<{tag}>\n"))?.strip_suffix(&format!("\n</{tag}>"))
 }
 
-/// What a reminder is about.
+/// What a reminder is about; one that this session does not expect is given as it is.
 fn subject(reminder: &str) -> &str {
-    if reminder.contains("The user interrupted the previous turn") {
-        "interrupted"
-    } else if reminder.contains(NEW_RULES.lines().next().expect("a line")) {
-        "instructions"
-    } else {
-        reminder
-    }
+    let subjects = [
+        ("Plan mode is on.", "plan mode"),
+        ("Plan mode is over", "plan mode is over"),
+        ("The todo list has not been written for 10 turns.", "todo list"),
+        ("The user interrupted the previous turn", "interrupted"),
+        ("Use four blanks.", "instructions"),
+    ];
+    subjects.into_iter().find(|(words, _)| reminder.contains(words)).map_or(reminder, |(_, subject)| subject)
 }
