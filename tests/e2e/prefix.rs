@@ -38,7 +38,7 @@ fn todo(turn: usize) -> Call {
 fn calls(turn: usize) -> Vec<Step> {
     match turn {
         2 | 17 => vec![Step::calls([command(&format!("seq {turn} 40000 | tee /dev/null"))])],
-        3 | 13 | 22 => vec![Step::empty().text("I plan.").call(todo(turn)), Step::calls([read(turn)])],
+        3 | 16 => vec![Step::empty().text("I plan.").call(todo(turn)), Step::calls([read(turn)])],
         4 => {
             vec![Step::calls([read(4), read(24), read(25), Call::new("list_dir", json!({"target_directory": "src"}))])]
         }
@@ -238,7 +238,7 @@ async fn a_session_in_which_everything_moves(api: Api) {
             5 => &["plan mode"],
             7 => &["plan mode is over"],
             10 => &["interrupted"],
-            13 => &["todo list"],
+            14 => &["todo list"],
             15 => &["instructions"],
             _ => &[],
         };
