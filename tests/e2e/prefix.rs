@@ -57,7 +57,8 @@ fn git_news(turn: usize) -> &'static [&'static str] {
         10 => &["Branch: größe-名-&lt;/additional_data>", "commit the branch's own"],
         12 => &["Counts: 0 staged, 0 unstaged, 2 untracked, 0 conflicted", "untracked notes.txt"],
         15 => &["Counts: 0 staged, 1 unstaged, 2 untracked, 0 conflicted", "unstaged M AGENTS.md"],
-        22 => &["no longer: untracked notes.txt", "Counts: 0 staged, 1 unstaged, 1 untracked, 0 conflicted"],
+        21 => &["Counts: 0 staged, 2 unstaged, 2 untracked, 0 conflicted", "unstaged M src/f01.rs"],
+        22 => &["no longer: untracked notes.txt", "Counts: 0 staged, 2 unstaged, 1 untracked, 0 conflicted"],
         23 => &["no longer: commit the branch's own", "Branch: main"],
         _ => &[],
     }
@@ -122,6 +123,7 @@ impl Run {
                 self.client = self.daemon.client().await;
                 self.client.attach(&self.session, 0).await;
             }
+            21 => self.workspace.write("src/f01.rs", "fn the_user_was_here() {}\n"),
             22 => std::fs::remove_file(self.workspace.path().join("notes.txt")).expect("a file"),
             23 => drop(self.workspace.run_git(&["checkout", "--quiet", "main"])),
             _ => {}
@@ -136,6 +138,7 @@ impl Run {
             10 | 20 => text.contains("Branch: größe"),
             12 => text.contains("untracked notes.txt"),
             15 => text.contains("unstaged M AGENTS.md"),
+            21 => text.contains("unstaged M src/f01.rs"),
             22 => text.contains("untracked made.txt") && !text.contains("notes.txt"),
             23 => text.contains("Branch: main"),
             _ => true,
@@ -228,10 +231,15 @@ async fn a_session_in_which_everything_moves(api: Api) {
         }
         let (git, rest) = told.git();
         assert_eq!(git, git_news(turn), "turn {turn}: {}", told.data);
-        if turn == 20 {
-            assert!(rest.starts_with("<user_info changed=\"true\">\nDate: ") && rest.lines().count() == 3, "{rest}");
-        } else {
-            assert_eq!(rest, "", "turn {turn}: {}", told.data);
+        match turn {
+            20 => {
+                assert!(
+                    rest.starts_with("<user_info changed=\"true\">\nDate: ") && rest.lines().count() == 3,
+                    "{rest}"
+                );
+            }
+            21 => assert!(rest.starts_with("<edit_history>\n") && rest.contains("/src/f01.rs\n"), "{rest}"),
+            _ => assert_eq!(rest, "", "turn {turn}: {}", told.data),
         }
         let reminders: Vec<&str> = told.reminders.iter().map(|text| subject(text)).collect();
         let expected: &[&str] = match turn {
