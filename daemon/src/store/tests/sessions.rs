@@ -23,6 +23,26 @@ async fn a_session_is_made_once_per_key_and_keeps_what_it_was_given() {
 }
 
 #[tokio::test]
+async fn the_mode_before_plan_mode_is_kept_whoever_changes_it() {
+    let place = Place::new().await;
+    let project = place.project().await;
+    let id = project.create_session(new_session("s1")).await.unwrap().id;
+    let change = |mode| Batch { mode: Some(mode), ..Batch::default() };
+    let before = async || project.load_view(&id).await.unwrap().before_plan;
+    assert_eq!(before().await, None);
+    project.set_mode(&id, "full", at(1)).await.unwrap();
+    project.commit(&id, change(Mode::Plan)).await.unwrap();
+    assert_eq!(before().await.as_deref(), Some("full"));
+    // Plan mode again is no other mode, and what is chosen after it is kept when it is left for the next plan.
+    project.set_mode(&id, "plan", at(2)).await.unwrap();
+    assert_eq!(before().await.as_deref(), Some("full"));
+    project.commit(&id, change(Mode::AcceptEdits)).await.unwrap();
+    assert_eq!(project.session(&id).await.unwrap().mode, "accept_edits");
+    project.set_mode(&id, "plan", at(3)).await.unwrap();
+    assert_eq!(before().await.as_deref(), Some("accept_edits"));
+}
+
+#[tokio::test]
 async fn changes_of_a_session_are_kept_and_listed() {
     let place = Place::new().await;
     let project = place.project().await;
