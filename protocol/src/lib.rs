@@ -13,6 +13,7 @@
 #![warn(missing_docs)]
 
 pub mod checkpoint;
+pub mod context;
 pub mod daemon;
 pub mod editor;
 pub mod error;
@@ -21,6 +22,7 @@ pub mod hello;
 pub mod life;
 pub mod permission;
 pub mod project;
+pub mod request;
 pub mod schema;
 pub mod session;
 pub mod transcript;

@@ -13,5 +13,6 @@ mod mode;
 mod outcome;
 mod plan;
 mod request;
+mod save;
 mod seen;
 pub(super) mod suspend;

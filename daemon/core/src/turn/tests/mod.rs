@@ -4,11 +4,17 @@
 mod background;
 mod behaviour;
 mod edges;
+mod epochs;
+mod goldens;
 mod limits;
 mod permission;
 mod plan;
+mod preview;
 mod random;
+mod reader;
 mod reminders;
+mod saving;
 mod seen;
+mod sessions;
 mod suspend;
 mod world;
