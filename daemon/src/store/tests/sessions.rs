@@ -1,6 +1,7 @@
 //! Projects, sessions and their list.
 
 use super::*;
+use plimsoll_core::permission::mode::Mode;
 use plimsoll_core::transcript::batch::SessionState;
 
 #[tokio::test]
