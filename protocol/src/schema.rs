@@ -2,7 +2,8 @@
 //! form; a test compares the two.
 
 use crate::{
-    checkpoint, daemon, editor, error, event, hello, life, permission, project, session, transcript, turn, version,
+    checkpoint, daemon, editor, error, event, hello, life, memory, permission, project, session, transcript, turn,
+    version,
 };
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -71,6 +72,8 @@ fn methods(types: &mut SchemaGenerator) -> Map<String, Value> {
         "permission/respond": permission::RespondParams => permission::RespondResult;
         "permission/grants": permission::GrantsParams => permission::GrantsResult;
         "permission/revoke": permission::RevokeParams => crate::Done;
+        "memory/list": memory::ListParams => memory::ListResult;
+        "memory/delete": memory::DeleteParams => crate::Done;
         "checkpoint/list": checkpoint::ListParams => checkpoint::ListResult;
         "checkpoint/diff": checkpoint::DiffParams => checkpoint::DiffResult;
         "checkpoint/restore": checkpoint::RestoreParams => checkpoint::RestoreResult;

@@ -13,6 +13,7 @@ mod doctor;
 mod found;
 mod lock;
 mod manage;
+mod memories;
 mod out;
 mod permissions;
 mod reach;

@@ -13,6 +13,7 @@ pub mod hub;
 mod lasting;
 mod live;
 mod load;
+mod memories;
 pub mod service;
 mod setup;
 mod subscription;

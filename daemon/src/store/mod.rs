@@ -12,6 +12,7 @@ mod error;
 mod grants;
 mod index;
 pub mod inspect;
+mod memories;
 mod mirror;
 mod pack;
 mod private;
@@ -33,6 +34,7 @@ mod tests;
 pub use database::Health;
 pub use error::StoreError;
 pub use grants::LastingGrant;
+pub use memories::{MEMORIES, Memory, MemoryWrite, MemoryWritten, Origin};
 pub use project::ProjectStore;
 pub use record::{
     Counters, Elsewhere, IndexedSession, ItemPage, ListFilter, ListPage, LoadedView, ProjectRecord, RequestBody,

@@ -28,13 +28,17 @@ macro_rules! migration {
 /// A project's `plimsoll.db`. The id is `PLMP` in ASCII.
 pub(super) static PROJECT: Series = Series {
     application_id: 0x504C_4D50,
-    migrations: &[migration!("project/0001_sessions"), migration!("project/0002_shown")],
+    migrations: &[
+        migration!("project/0001_sessions"),
+        migration!("project/0002_shown"),
+        migration!("project/0005_memories"),
+    ],
 };
 
 /// `user.db`. The id is `PLMU` in ASCII.
 pub(super) static USER: Series = Series {
     application_id: 0x504C_4D55,
-    migrations: &[migration!("user/0001_projects"), migration!("user/0002_grants")],
+    migrations: &[migration!("user/0001_projects"), migration!("user/0002_grants"), migration!("user/0003_memories")],
 };
 
 impl Series {

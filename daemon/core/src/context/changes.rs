@@ -1,7 +1,8 @@
 //! What a turn says about its surroundings: everything at first, later only what differs from what was said.
 
 use super::head::instructions_budget;
-use super::{git_status, instructions, open_files, user_info};
+use super::lists::{self, List};
+use super::{git_status, instructions, memories, open_files, rules, skills, user_info};
 use crate::prompt::{self, Prompts};
 use crate::transcript::epoch::Stated;
 use crate::workspace::{Environment, InstructionSource};
@@ -18,6 +19,8 @@ pub struct Changes {
     pub additional_data: String,
     /// Messages for the tail, each with its tags: instruction files that changed.
     pub reminders: Vec<String>,
+    /// A message for the tail with its tags: lines of lists that the head gave and that changed.
+    pub lists: Option<String>,
     /// What has been said once these are sent.
     pub stated: Stated,
 }
@@ -29,7 +32,39 @@ pub(super) fn stated_by_head(environment: &Environment, prompts: &Prompts) -> St
     for source in &environment.instructions {
         stated.blocks.insert(instructions::block_name(source), prompt::hash(&source.text));
     }
+    for (_, key, list, _) in lists(environment, 0) {
+        state_list(&mut stated, key, &list);
+    }
     stated
+}
+
+/// The lists that the head gives: their name in words, their name among what was stated, what they say now, and what news
+/// of them may cost for a model with this window.
+fn lists(environment: &Environment, window: u64) -> [(&'static str, &'static str, List, u64); 3] {
+    [
+        ("Memories", "memories", memories::list(&environment.memories), memories::budget(window)),
+        ("Skills", "skills", skills::list(&environment.skills), skills::budget(window)),
+        ("Rules for fetch_rules", "rules", rules::list(&environment.rules), rules::budget(window)),
+    ]
+}
+
+/// Gives what was said of the list before.
+fn state_list(stated: &mut Stated, key: &str, list: &List) -> String {
+    let before = stated.blocks.remove(key).unwrap_or_default();
+    if !list.lines.is_empty() {
+        stated.blocks.insert(key.to_owned(), list.stated());
+    }
+    before
+}
+
+fn list_changes(environment: &Environment, stated: &mut Stated, window: u64, prompts: &Prompts) -> Option<String> {
+    let mut told = Vec::new();
+    for (name, key, list, budget) in lists(environment, window) {
+        let before = state_list(stated, key, &list);
+        told.extend(lists::changed(name, &before, &list, budget));
+    }
+    let text = || prompt::reminder(&prompts.render(&prompt::LISTS_CHANGED, &[("lists", &told.join("\n\n"))]));
+    (!told.is_empty()).then(text)
 }
 
 /// What differs between `environment` and what was said, for a model with this window.
@@ -59,8 +94,13 @@ pub fn changes(environment: &Environment, said: &Stated, window: u64, prompts: &
         stated.blocks.insert(OPEN_FILES.to_owned(), hash);
         blocks.push(open.unwrap_or_else(|| prompts.render(&prompt::OPEN_FILES, &[("files", "none")])));
     }
-    let reminders = instruction_changes(environment, &mut stated, instructions_budget(window), prompts);
-    Changes { additional_data: blocks.join("\n\n"), reminders, stated }
+    let budget = instructions_budget(window);
+    let mut reminders = instruction_changes(environment, &mut stated, budget, prompts);
+    let (changed, gone) = rules::changed(&environment.rules, &mut stated, budget, prompts);
+    reminders.extend(changed);
+    reminders.extend(gone.iter().map(|path| instructions::removed(path, prompts)));
+    let lists = list_changes(environment, &mut stated, window, prompts);
+    Changes { additional_data: blocks.join("\n\n"), reminders, lists, stated }
 }
 
 fn changed_lines(tag: &str, lines: Vec<String>, blocks: &mut Vec<String>) {

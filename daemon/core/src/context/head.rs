@@ -1,6 +1,6 @@
 //! Layers 1 to 4: what an epoch begins with and keeps.
 
-use super::{changes, dynamic, instructions, project_layout};
+use super::{changes, dynamic, instructions, project_layout, rules};
 use crate::model::request::{Message, ToolDef};
 use crate::prompt::Prompts;
 use crate::tool::spec::SPECS;
@@ -28,8 +28,11 @@ pub struct Head {
 /// The head that these surroundings give for a model with this window.
 pub fn head(environment: &Environment, window: u64, prompts: &Prompts) -> Head {
     Head {
-        tools: tools(),
-        system: vec![prompts.system(), dynamic::render(environment, None, project_layout::DEFAULT_BUDGET, prompts)],
+        tools: tools(&rules::described(&environment.rules, window)),
+        system: vec![
+            prompts.system(),
+            dynamic::render(environment, None, project_layout::DEFAULT_BUDGET, window, prompts),
+        ],
         preamble: instructions::render(&environment.instructions, instructions_budget(window), prompts)
             .map(Message::User),
         prompts: prompts.clone(),
@@ -38,16 +41,17 @@ pub fn head(environment: &Environment, window: u64, prompts: &Prompts) -> Head {
 }
 
 /// Tokens that instruction files may take.
-pub(super) fn instructions_budget(window: u64) -> u64 {
+pub fn instructions_budget(window: u64) -> u64 {
     window / INSTRUCTIONS_SHARE
 }
 
-fn tools() -> Vec<ToolDef> {
+/// The tools; `rules` are the lines that the description of `fetch_rules` lists.
+fn tools(rules: &str) -> Vec<ToolDef> {
     SPECS
         .iter()
         .map(|spec| ToolDef {
             name: spec.name.to_owned(),
-            description: spec.lean.trim_end().to_owned(),
+            description: spec.lean.trim_end().replace("{{rules}}", rules),
             schema: spec.schema.trim_end().to_owned(),
         })
         .collect()

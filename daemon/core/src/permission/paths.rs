@@ -36,7 +36,9 @@ pub fn decide(mode: Mode, rules: &Rules<'_>, spec: &Spec, prepared: &Prepared) -
             return question(format!("{} is a protected place", target.path), &open, leave);
         }
     }
-    if let (Mode::Plan, Class::Write | Class::Execute) = (mode, spec.class) {
+    // What is kept for later sessions changes no file of the project, and is a change all the same.
+    let keeps = spec.name == spec::MEMORY;
+    if mode == Mode::Plan && (keeps || matches!(spec.class, Class::Write | Class::Execute)) {
         return Decision::Deny("in plan mode nothing is changed".to_owned());
     }
     if let Some(rule) = said(Verdict::Ask) {
@@ -44,6 +46,7 @@ pub fn decide(mode: Mode, rules: &Rules<'_>, spec: &Spec, prepared: &Prepared) -
     }
     let free = match (mode, spec.class) {
         (Mode::Full, _) => return allow,
+        (Mode::Ask, Class::Interact) if keeps => false,
         (_, Class::Read | Class::Interact) | (Mode::AcceptEdits | Mode::Auto, Class::Write) => true,
         (Mode::Plan | Mode::Ask, Class::Write) | (_, Class::Execute | Class::Network) => false,
     };
@@ -58,8 +61,13 @@ pub fn decide(mode: Mode, rules: &Rules<'_>, spec: &Spec, prepared: &Prepared) -
         (Some(target), _) => format!("it acts outside the project, in {}", target.path),
         (None, Class::Write) => "it changes files".to_owned(),
         (None, Class::Network) => "it uses the network".to_owned(),
+        (None, Class::Interact) if keeps => "it changes what later sessions are told".to_owned(),
         (None, Class::Read | Class::Execute | Class::Interact) => "it needs an answer".to_owned(),
     };
+    if keeps {
+        let every_call = Matcher { tool: spec.name.to_owned(), pattern: None };
+        return question(reason, &[every_call], leave);
+    }
     let open = exact(spec, targets.iter().filter(|target| needs(target) && !allowed(rules, spec, target)));
     question(reason, &open, leave)
 }

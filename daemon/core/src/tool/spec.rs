@@ -93,7 +93,13 @@ pub static SPECS: &[Spec] = &[
     spec!("task_output", World, Read, Repeatable),
     spec!("stop_task", World, Interact, Repeatable),
     spec!("todo_write", Host, Interact, Repeatable),
+    spec!("fetch_rules", Host, Read, Repeatable),
+    spec!("update_memory", World, Interact, Checkable),
 ];
+
+/// The tool that keeps texts for later sessions. It touches no file of the workspace, and is decided like one that does:
+/// what it keeps is read by sessions that know nothing of this one.
+pub const MEMORY: &str = "update_memory";
 
 /// The tool with exactly this name.
 pub fn find(name: &str) -> Option<&'static Spec> {

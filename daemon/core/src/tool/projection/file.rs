@@ -8,9 +8,6 @@ use crate::tool::outcome::FileRead;
 use serde_json::json;
 use std::fmt::Write as _;
 
-/// Files that instruct the model: the general limit only, since a gap in them would be a rule unread.
-const WHOLE: &[&str] = &["AGENTS.md", "CLAUDE.md", "SKILL.md"];
-
 /// A stretch of bytes shows at least this many characters, also under a budget that is used up: less would not be worth
 /// its call.
 const LEAST_CHARS: usize = 400;
@@ -47,7 +44,7 @@ fn by_lines(input: &ProjectionInput<'_>, file: &FileRead, seen: &mut Vec<Shown>)
     }
     let limit = if file.asked_range {
         input.budget.asked_tokens
-    } else if WHOLE.iter().any(|name| file.path.rsplit('/').next() == Some(name)) {
+    } else if super::whole::is_whole(&file.path) {
         input.budget.general_tokens
     } else {
         input.budget.tokens

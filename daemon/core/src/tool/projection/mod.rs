@@ -24,6 +24,7 @@ mod matches;
 mod shown;
 mod task;
 mod text;
+mod whole;
 
 #[cfg(test)]
 mod tests;

@@ -3,8 +3,9 @@
 use super::super::effect::Effect;
 use super::super::input::Prompt;
 use super::super::machine::{MAX_QUEUED, Machine};
-use super::super::state::{Phase, Turn};
+use super::super::state::{Phase, Surroundings, Turn};
 use crate::context;
+use crate::context::rules::Touched;
 use crate::event::{EventBody, TurnEnd};
 use crate::id::{StepNo, TurnNo};
 use crate::model::usage::Usage;
@@ -47,6 +48,8 @@ impl Machine {
             step: StepNo(0),
             text: prompt.text,
             environment: Box::default(),
+            surroundings: Surroundings::Known,
+            touched: Touched::default(),
             key: prompt.key,
             phase: Phase::Collecting,
             usage: Usage::default(),
@@ -88,7 +91,11 @@ impl Machine {
     /// The environment is known: the user's message and the first request are one commit.
     pub(in crate::turn) fn collected(&mut self, turn: TurnNo, environment: &Environment) {
         let Some(running) = &self.turn else { return };
-        if running.no != turn || !matches!(running.phase, Phase::Collecting) {
+        if running.no != turn {
+            return;
+        }
+        if !matches!(running.phase, Phase::Collecting) {
+            self.surroundings_known(environment);
             return;
         }
         if let Some(turn) = &mut self.turn {
@@ -141,7 +148,13 @@ impl Machine {
             context::changes(environment, self.view.stated(), self.settings.model.context_window, self.prompts());
         let own = tokens(&text);
         let before = self.view.next_tokens(&self.settings.model);
-        let around = changes.reminders.iter().chain([&changes.additional_data]).map(|text| tokens(text)).sum::<u64>();
+        let around = changes
+            .reminders
+            .iter()
+            .chain(&changes.lists)
+            .chain([&changes.additional_data])
+            .map(|text| tokens(text))
+            .sum::<u64>();
         let room = self.settings.model.usable_window();
         if before.saturating_add(own).saturating_add(around) > room {
             let why = too_large(text.len(), own, before.saturating_add(around), room, &self.settings.model.id());
@@ -151,6 +164,9 @@ impl Machine {
         }
         for reminder in changes.reminders {
             self.add_item(ItemBody::Meta(MetaMessage { cause: MetaCause::InstructionsChanged, text: reminder }));
+        }
+        if let Some(text) = changes.lists {
+            self.remind(MetaCause::ListsChanged, text);
         }
         self.tell();
         let additional_data = changes.additional_data;

@@ -11,6 +11,11 @@ impl Machine {
     pub(in crate::turn) fn run_host(&mut self, call: &Call) {
         let outcome = match call.tool.as_str() {
             "todo_write" => self.write_todos(call),
+            "fetch_rules" => match self.fetch_rules(call) {
+                Some(outcome) => outcome,
+                // It waits for the surroundings.
+                None => return,
+            },
             other => Outcome::failed(format!("`{other}` cannot be called here.")),
         };
         self.settle(call.id, outcome);

@@ -11,5 +11,6 @@ mod inject;
 mod limits;
 mod outcome;
 mod request;
+mod rules;
 mod seen;
 pub(super) mod suspend;

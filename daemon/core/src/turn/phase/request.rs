@@ -17,12 +17,16 @@ impl Machine {
         if !self.may_go_on() {
             return;
         }
+        let said = self.view.stated().clone();
+        self.tell_rules();
         let (tokens, room) = (self.view.next_tokens(&self.settings.model), self.settings.model.usable_window());
         if tokens > room {
             let text = format!(
                 "The conversation has about {tokens} tokens now, and {} takes {room} in all. {WINDOW_FULL}",
                 self.settings.model.id()
             );
+            // What is not sent has not been said.
+            self.view.state(said);
             self.add_notice(NoticeCause::Limit, text.clone());
             self.finish(TurnEnd::ModelError, Some(text));
             return;

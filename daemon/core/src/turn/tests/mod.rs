@@ -7,6 +7,7 @@ mod edges;
 mod limits;
 mod permission;
 mod random;
+mod rules;
 mod seen;
 mod suspend;
 mod world;
