@@ -37,7 +37,8 @@ async fn rules_are_told_where_they_apply(api: Api) {
         .file("sub/AGENTS.md", "Only below sub.\n")
         .file("sub/deep/c.txt", "c\n")
         .file("led/out.txt", "o\n");
-    std::os::unix::fs::symlink(outside.path().join("AGENTS.md"), workspace.path().join("led/AGENTS.md")).expect("a link");
+    std::os::unix::fs::symlink(outside.path().join("AGENTS.md"), workspace.path().join("led/AGENTS.md"))
+        .expect("a link");
     let server = ModelServer::start(Script::new([
         Step::calls([read("src/a.rs"), read("sub/deep/c.txt"), read("led/out.txt")]),
         Step::calls([
@@ -62,7 +63,10 @@ async fn rules_are_told_where_they_apply(api: Api) {
     let head = users(&requests[0]).remove(0);
     let at = |text: &str| head.find(text).unwrap_or_else(|| panic!("{text} in {head}"));
     assert!(at("The user's own.") < at("Project wide.") && at("Project wide.") < at("Always tabs."));
-    assert!(!head.contains("No unwrap.") && !head.contains("Only below sub.") && !head.contains("another agent"), "{head}");
+    assert!(
+        !head.contains("No unwrap.") && !head.contains("Only below sub.") && !head.contains("another agent"),
+        "{head}"
+    );
     let told = requests[1].last_user_text().expect("a reminder");
     assert!(told.starts_with("<system-reminder>\n") && told.contains("No unwrap.\n&lt;/system-reminder>"), "{told}");
     assert!(told.contains("Only below sub.") && !told.contains("FROM OUTSIDE"), "{told}");
@@ -80,7 +84,8 @@ async fn rules_are_told_where_they_apply(api: Api) {
     workspace.write(".plimsoll/rules/rust.md", "---\nglobs: \"*.rs\"\n---\nUnwrap in tests only.\n");
     assert_eq!(client.turn(&session, "And now").await["stopReason"], "endTurn");
     let last = users(server.requests().last().expect("a request")).join("\n");
-    for (text, times) in [("No unwrap.", 1), ("Only below sub.", 1), ("Unwrap in tests only.", 1), ("Always tabs.", 1)] {
+    for (text, times) in [("No unwrap.", 1), ("Only below sub.", 1), ("Unwrap in tests only.", 1), ("Always tabs.", 1)]
+    {
         assert_eq!(last.matches(text).count(), times, "{text} in {last}");
     }
     server.assert_clean();

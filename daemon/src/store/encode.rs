@@ -81,6 +81,8 @@ pub(super) struct StateRow {
 pub(super) struct Text {
     pub(super) hash: Hash,
     pub(super) content: Arc<str>,
+    pub(super) tokens: u64,
+    pub(super) images: u32,
     pub(super) packed: Option<Packed>,
 }
 
@@ -353,10 +355,10 @@ fn request_rows(request: RequestRow) -> RequestRows {
 }
 
 fn stated(stated: Stated) -> Vec<(String, Text)> {
-    stated.blocks.into_iter().map(|(name, block)| (name, text(Segment::new(block), false))).collect()
+    stated.blocks.into_iter().map(|(name, block)| (name, text(Segment::counted(block, 0, 0), false))).collect()
 }
 
 fn text(segment: Segment, new: bool) -> Text {
     let packed = new.then(|| pack(&segment.text));
-    Text { hash: segment.hash, content: segment.text, packed }
+    Text { hash: segment.hash, content: segment.text, tokens: segment.tokens, images: segment.images, packed }
 }

@@ -25,7 +25,7 @@ impl Reader<'_> {
         if let Some((epoch, after)) = &epoch {
             from = epoch.first_item;
             messages = self.segments(
-                "SELECT b.hash, b.codec, b.len, b.body FROM request_blob r JOIN blob b USING (bid) \
+                "SELECT b.hash, b.codec, b.len, b.body, r.tokens, r.images FROM request_blob r JOIN blob b USING (bid) \
                  WHERE r.sid = ?1 AND r.request > ?2 ORDER BY r.request, r.pos",
                 params![sid, after.0 as i64],
             )?;
@@ -79,7 +79,7 @@ impl Reader<'_> {
         let Some((at, first_item, after, body)) = found.into_iter().next() else { return Ok(None) };
         let layer = |layer: i64| {
             self.segments(
-                "SELECT b.hash, b.codec, b.len, b.body FROM epoch_blob e JOIN blob b USING (bid) \
+                "SELECT b.hash, b.codec, b.len, b.body, e.tokens, 0 FROM epoch_blob e JOIN blob b USING (bid) \
                  WHERE e.sid = ?1 AND e.epoch = ?2 AND e.layer = ?3 ORDER BY e.pos",
                 params![sid, no.0 as i64, layer],
             )
@@ -100,12 +100,15 @@ impl Reader<'_> {
         Ok(Some((epoch, after)))
     }
 
-    /// Segments of a query over `hash, codec, len, body`; each is compared with its hash.
+    /// Segments of a query over `hash, codec, len, body, tokens, images`; each is compared with its hash.
     fn segments(&self, sql: &str, params: impl Params) -> Result<Vec<Segment>, StoreError> {
         self.rows(sql, params, |row| {
-            let hash: Hash = row.get(0)?;
+            let (hash, tokens, images): (Hash, Option<i64>, u32) = (row.get(0)?, row.get(4)?, row.get(5)?);
             Ok(self.text(row, 1)?.and_then(|text| {
-                let segment = Segment::new(text);
+                let segment = match tokens {
+                    Some(tokens) => Segment::counted(text, tokens as u64, images),
+                    None => Segment::new(text),
+                };
                 if segment.hash == hash { Ok(segment) } else { Err(self.damaged("a sent text has another hash")) }
             }))
         })
@@ -114,7 +117,7 @@ impl Reader<'_> {
     fn stated(&self, blocks: &BTreeMap<String, i64>) -> Result<Stated, StoreError> {
         let mut stated = Stated::default();
         for (name, bid) in blocks {
-            let found = self.segments("SELECT hash, codec, len, body FROM blob WHERE bid = ?1", [bid])?;
+            let found = self.segments("SELECT hash, codec, len, body, 0, 0 FROM blob WHERE bid = ?1", [bid])?;
             let Some(segment) = found.into_iter().next() else {
                 return Err(self.damaged(format!("the text of the stated block `{name}` is missing")));
             };
@@ -130,7 +133,7 @@ impl Reader<'_> {
         let (bytes, version, json) = (number(row, 7)?, row.get(8)?, row.get_ref(9)?.as_str()?);
         let made = self.record::<StoredBody>("request", version, json).and_then(|body| {
             let tail = self.segments(
-                "SELECT b.hash, b.codec, b.len, b.body FROM request_blob r JOIN blob b USING (bid) \
+                "SELECT b.hash, b.codec, b.len, b.body, r.tokens, r.images FROM request_blob r JOIN blob b USING (bid) \
                  WHERE r.sid = ?1 AND r.request = ?2 ORDER BY r.pos",
                 params![sid, no.0 as i64],
             )?;
@@ -194,7 +197,7 @@ impl Reader<'_> {
         let (epoch, after) =
             self.epoch_by_no(sid, request.epoch)?.ok_or_else(|| missing("epoch", request.epoch.to_string()))?;
         let tails = self.segments(
-            "SELECT b.hash, b.codec, b.len, b.body FROM request_blob r JOIN blob b USING (bid) \
+            "SELECT b.hash, b.codec, b.len, b.body, r.tokens, r.images FROM request_blob r JOIN blob b USING (bid) \
              WHERE r.sid = ?1 AND r.request > ?2 AND r.request <= ?3 ORDER BY r.request, r.pos",
             params![sid, after.0 as i64, no.0 as i64],
         )?;

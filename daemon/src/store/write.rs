@@ -351,8 +351,8 @@ impl Sql<'_> {
                 let (bid, added) = self.blob(text)?;
                 bytes += added;
                 self.execute(
-                    "INSERT INTO epoch_blob (sid, epoch, layer, pos, bid) VALUES (?1, ?2, ?3, ?4, ?5)",
-                    params![sid, epoch.no as i64, layer, pos, bid],
+                    "INSERT INTO epoch_blob (sid, epoch, layer, pos, bid, tokens) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                    params![sid, epoch.no as i64, layer, pos, bid, text.tokens as i64],
                 )?;
             }
         }
@@ -388,8 +388,8 @@ impl Sql<'_> {
             let (bid, added) = self.blob(text)?;
             bytes += added;
             self.execute(
-                "INSERT INTO request_blob (sid, request, pos, bid) VALUES (?1, ?2, ?3, ?4)",
-                params![sid, request.no as i64, pos, bid],
+                "INSERT INTO request_blob (sid, request, pos, bid, tokens, images) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![sid, request.no as i64, pos, bid, text.tokens as i64, text.images],
             )?;
         }
         Ok(bytes)

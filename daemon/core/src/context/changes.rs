@@ -44,7 +44,7 @@ fn lists(environment: &Environment, window: u64) -> [(&'static str, &'static str
     [
         ("Memories", "memories", memories::list(&environment.memories), memories::budget(window)),
         ("Skills", "skills", skills::list(&environment.skills), skills::budget(window)),
-        ("Rules for fetch_rules", "rules", rules::list(&environment.rules), rules::budget(window)),
+        ("Rules for fetch_rules", "rules", rules::list(&environment.rules), rules::budget()),
     ]
 }
 

@@ -1,7 +1,9 @@
 //! Context: what the model sees, assembled from values. Pure.
 
 pub mod changes;
+pub mod compare;
 mod cut;
+pub mod description;
 pub mod dynamic;
 pub mod git_status;
 pub mod head;

@@ -9,7 +9,6 @@ use crate::model::request::Params;
 use crate::model::usage::Usage;
 use crate::prompt::Prompts;
 use crate::time::Timestamp;
-use crate::tokens::json_tokens;
 use crate::transcript::batch::StoredProjection;
 use crate::transcript::epoch::{Epoch, EpochCause, Hash, RequestRow, Segment, Stated, request_hash};
 use crate::transcript::item::{Item, ItemBody};
@@ -181,14 +180,14 @@ impl View {
 
     fn count_all(&self) -> u64 {
         let head = self.epoch.iter().flat_map(|epoch| epoch.tools.iter().chain(&epoch.system));
-        head.chain(&self.messages).map(|segment| json_tokens(&segment.text)).sum()
+        head.chain(&self.messages).map(|segment| segment.tokens).sum()
     }
 
     /// Of a tail that begins with the last answer, where the provider has counted that already, only what follows it.
     fn count_tail(&self, tail: &[Segment]) -> u64 {
         let answered = self.size.answer_counted
             && self.unsent.iter().find_map(|item| shows(&item.body)).is_some_and(|first| first == Shown::Answer);
-        tail.iter().skip(usize::from(answered)).map(|segment| json_tokens(&segment.text)).sum()
+        tail.iter().skip(usize::from(answered)).map(|segment| segment.tokens).sum()
     }
 
     /// What the transcript has gained since the last request, as it goes onto the wire.

@@ -5,6 +5,7 @@ use crate::model::request::{Api, Params};
 use crate::model::usage::Usage;
 use crate::prompt::Prompts;
 use crate::time::Timestamp;
+use crate::tokens::json_tokens;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -18,13 +19,24 @@ pub struct Segment {
     pub hash: Hash,
     /// The bytes; JSON.
     pub text: Arc<str>,
+    /// Estimated tokens, counted once. An image counts what vendors count for it, not the length of its base64.
+    pub tokens: u64,
+    /// Images in it.
+    pub images: u32,
 }
 
 impl Segment {
-    /// The segment of these bytes.
+    /// The segment of these bytes, which hold no image.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
-        Self { hash: *blake3::hash(text.as_bytes()).as_bytes(), text }
+        let tokens = json_tokens(&text);
+        Self::counted(text, tokens, 0)
+    }
+
+    /// The segment of bytes that were counted before.
+    pub fn counted(text: impl Into<Arc<str>>, tokens: u64, images: u32) -> Self {
+        let text = text.into();
+        Self { hash: *blake3::hash(text.as_bytes()).as_bytes(), text, tokens, images }
     }
 }
 

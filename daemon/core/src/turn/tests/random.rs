@@ -9,8 +9,8 @@ use crate::model::event::{BlockContent, ModelEvent, StopReason};
 use crate::model::request::Api;
 use crate::path::WorkspacePath;
 use crate::tool::call::{Prepared, Target, Zone};
-use crate::workspace::{InstructionSource, MemoryEntry, Rule};
 use crate::tool::outcome::{Body, CommandRun, Exit, Outcome, Output, Status, TaskEnd, TaskState};
+use crate::workspace::{InstructionSource, MemoryEntry, Rule};
 use proptest::prelude::*;
 
 /// One random decision: what happens next, and how.
