@@ -23,6 +23,8 @@ mod memories;
 mod models;
 mod no_network;
 mod permissions;
+mod plan_mode;
+mod prefix;
 mod rules;
 mod sandbox;
 mod secrets;

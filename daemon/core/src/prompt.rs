@@ -130,6 +130,16 @@ texts! {
     RULE_APPLIES = "reminders/rule_applies.md" ["files"];
     /// The index of memories, or the list of skills or rules, is another one.
     LISTS_CHANGED = "reminders/lists_changed.md" ["lists"];
+    /// Plan mode is on: what it asks for, in full.
+    PLAN_MODE = "reminders/plan_mode.md" ["plan_file"];
+    /// What is added to it when there is a plan file from earlier.
+    PLAN_AGAIN = "reminders/plan_again.md" ["plan_file"];
+    /// Plan mode is still on, in short.
+    PLAN_STILL = "reminders/plan_still.md" ["plan_file"];
+    /// Plan mode is over.
+    PLAN_LEFT = "reminders/plan_left.md" ["mode", "plan_file"];
+    /// The todo list was not written for long.
+    TODOS_STALE = "reminders/todos_stale.md" ["turns", "list"];
 }
 
 /// `content` with its placeholders replaced; see [`Prompts::render`].

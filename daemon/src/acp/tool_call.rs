@@ -82,7 +82,9 @@ pub fn kind(tool: &str) -> ToolKind {
         "string_replace" | "MultiEdit" | "write" | "apply_patch" => ToolKind::Edit,
         "delete_file" => ToolKind::Delete,
         "run_terminal_cmd" | "stop_task" => ToolKind::Execute,
+        "fetch_rules" => ToolKind::Read,
         "todo_write" => ToolKind::Think,
+        "enter_plan_mode" | "exit_plan_mode" => ToolKind::SwitchMode,
         _ => ToolKind::Other,
     }
 }
@@ -108,6 +110,10 @@ fn title(tool: &str, args: &Value) -> String {
         "task_output" => arg("id").map(|id| format!("Output of {id}")),
         "stop_task" => arg("id").map(|id| format!("Stop {id}")),
         "todo_write" => Some("Update the plan".to_owned()),
+        "fetch_rules" => Some("Read rules".to_owned()),
+        "update_memory" => arg("title").map(|title| format!("Remember: {title}")),
+        "enter_plan_mode" => Some("Plan first".to_owned()),
+        "exit_plan_mode" => Some("Plan to be approved".to_owned()),
         _ => None,
     };
     said.unwrap_or_else(|| tool.to_owned())

@@ -14,6 +14,7 @@ mod lasting;
 mod live;
 mod load;
 mod memories;
+mod plan;
 pub mod service;
 mod setup;
 mod subscription;

@@ -4,6 +4,7 @@ use super::api::{ApiError, ApiErrorKind, Client, ProjectInfo};
 use super::editors::Editors;
 use super::lasting::Lasting;
 use super::memories::Memories;
+use super::plan;
 use crate::config::{Config, Folders, Overrides, Permissions};
 use crate::process::sandbox::probe::Probe;
 use crate::process::shell::is_bash;
@@ -158,6 +159,7 @@ impl Project {
                 client_env: Arc::clone(&client.env),
                 session_dir,
                 readable: self.readable(&sources).await.into(),
+                plan_file: self.plan_file(session),
                 protected: self.protected(),
                 pre_images: self.folder.join("pre-images"),
                 writable: writable.into(),
@@ -176,7 +178,8 @@ impl Project {
         let mut rules = turn.permissions.rules.clone();
         rules.extend(known.rules);
         rules.extend(turn.allow.iter().cloned());
-        Policy { rules, trusted: known.trusted, sandbox: turn.sandbox, shell: turn.shell }
+        let modes = turn.permissions.modes();
+        Policy { rules, trusted: known.trusted, sandbox: turn.sandbox, shell: turn.shell, modes }
     }
 
     /// What clients are told of the project.
@@ -237,13 +240,15 @@ impl TurnSetup {
             need_layout: true,
         };
         let memories = self.memories.entries().await;
+        let plan_file_exists = plan::exists(&self.tool_env.plan_file);
         match self.workspace.collect(&facts, editor.clone()).await {
-            Ok(environment) => Environment { memories, ..environment },
+            Ok(environment) => Environment { memories, plan_file_exists, ..environment },
             // The root went away between the check and this: the tools will say so too.
             Err(error) => Environment {
                 git: vec![GitBlock::Unavailable(error.to_string())],
                 memories,
                 editor,
+                plan_file_exists,
                 revision: self.workspace.revision(),
                 ..Environment::default()
             },

@@ -22,6 +22,8 @@ const WORDS: &[(&str, &[&str])] = &[
     ("todo_write", &["todo", "todos", "plan", "task", "tasks"]),
     ("fetch_rules", &["rule", "rules", "guidelines", "conventions"]),
     ("update_memory", &["memory", "memories", "remember", "forget"]),
+    ("enter_plan_mode", &["enter", "plan", "planning", "mode"]),
+    ("exit_plan_mode", &["exit", "leave", "plan", "planning", "mode"]),
 ];
 
 /// Most names given as advice: a list of all tools at every retry would cost more than it helps.

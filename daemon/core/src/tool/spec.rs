@@ -123,6 +123,8 @@ pub static SPECS: &[Spec] = &[
     spec!("todo_write", Host, Interact, Repeatable),
     spec!("fetch_rules", Host, Read, Repeatable, ["rules"]),
     spec!("update_memory", World, Interact, Checkable),
+    spec!("enter_plan_mode", Host, Interact, Repeatable),
+    spec!("exit_plan_mode", Host, Interact, Repeatable),
 ];
 
 /// The tool that keeps texts for later sessions. It touches no file of the workspace, and is decided like one that does:

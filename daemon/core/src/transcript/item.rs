@@ -89,6 +89,14 @@ pub enum MetaCause {
     RuleApplies,
     /// The index of memories, or the list of skills or rules, is another one.
     ListsChanged,
+    /// Plan mode is on, said in full.
+    PlanMode,
+    /// Plan mode is still on, said in short.
+    PlanModeStill,
+    /// Plan mode is over.
+    PlanModeLeft,
+    /// The todo list was not written for long.
+    TodosStale,
 }
 
 /// Text by the model.

@@ -165,6 +165,10 @@ fn meta_word(cause: MetaCause) -> &'static str {
         MetaCause::RuleApplies => "rule_applies",
         MetaCause::ListsChanged => "lists_changed",
         MetaCause::Undone => "undone",
+        MetaCause::PlanMode => "plan_mode",
+        MetaCause::PlanModeStill => "plan_mode_still",
+        MetaCause::PlanModeLeft => "plan_mode_left",
+        MetaCause::TodosStale => "todos_stale",
     }
 }
 

@@ -29,7 +29,7 @@ impl RawSources {
                 && !path.starts_with('/')
                 && !path.split('/').any(|part| part == "..")
         };
-        for Located { value, place } in raw.foreign.iter().filter(|foreign| !inside(&foreign.value)) {
+        if let Some(Located { value, place }) = raw.foreign.iter().find(|foreign| !inside(&foreign.value)) {
             return Err(ConfigError {
                 place: place.clone(),
                 problem: format!("`{}` is no path inside a project", value.chars().take(80).collect::<String>()),
@@ -37,7 +37,7 @@ impl RawSources {
             });
         }
         let own = |path: &str| path.starts_with('/') || path.starts_with("~/");
-        for Located { value, place } in raw.skills.iter().filter(|path| !own(&path.value)) {
+        if let Some(Located { value, place }) = raw.skills.iter().find(|path| !own(&path.value)) {
             return Err(ConfigError {
                 place: place.clone(),
                 problem: format!(

@@ -104,7 +104,7 @@ fn list(value: &str) -> Vec<String> {
 /// The pieces between commas that stand in no braces.
 fn commas(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
-    text.split(move |c| {
+    text.split(move |c: char| {
         match c {
             '{' => depth += 1,
             '}' => depth = depth.saturating_sub(1),

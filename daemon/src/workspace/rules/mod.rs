@@ -120,7 +120,7 @@ impl Reader<'_> {
             if found.fresh {
                 tracing::warn!(rule = shown, problem, "the head of a rule cannot be read; it is given on request only");
             }
-            (front_matter::FrontMatter::default(), &found.text)
+            (front_matter::FrontMatter::default(), &*found.text)
         });
         if text.trim().is_empty() {
             return;

@@ -31,13 +31,13 @@ pub fn find(roots: &[PathBuf], targets: &[Target], files: &mut Files) -> Vec<Ins
         between.truncate(cut.unwrap_or(between.len()));
         for folder in between {
             if folders.len() < FOLDERS && !folders.iter().any(|(_, known)| *known == folder) {
-                folders.push((root, folder));
+                folders.push((root.as_path(), folder));
             }
         }
     }
     let source = |(root, folder): &(&Path, PathBuf)| {
         let path = folder.join(NAME);
-        let found = files.read(&path, Some(root))?;
+        let found = files.read(&path, Some(*root))?;
         Some(InstructionSource { path: escape(path.as_os_str().as_bytes()), text: found.text.to_string() })
     };
     folders.iter().filter_map(source).collect()

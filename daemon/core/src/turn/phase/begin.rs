@@ -169,6 +169,7 @@ impl Machine {
         if let Some(text) = changes.lists {
             self.remind(MetaCause::ListsChanged, text);
         }
+        self.tell_stale_todos();
         self.tell();
         let additional_data = changes.additional_data;
         self.add_item(ItemBody::User(UserMessage { text, additional_data, steering: false, refused: false }));

@@ -16,6 +16,8 @@ impl Machine {
                 // It waits for the surroundings.
                 None => return,
             },
+            "enter_plan_mode" => self.enter_plan_mode(),
+            super::plan::EXIT => return self.exit_plan_mode(call),
             other => Outcome::failed(format!("`{other}` cannot be called here.")),
         };
         self.settle(call.id, outcome);

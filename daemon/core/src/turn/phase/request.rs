@@ -14,11 +14,14 @@ impl Machine {
     pub(in crate::turn) fn request(&mut self) {
         self.add_steering();
         self.tell();
+        let said = self.view.stated().clone();
+        if !self.is_at_limit() {
+            self.tell_rules();
+        }
+        self.tell_mode();
         if !self.may_go_on() {
             return;
         }
-        let said = self.view.stated().clone();
-        self.tell_rules();
         let (tokens, room) = (self.view.next_tokens(&self.settings.model), self.settings.model.usable_window());
         if tokens > room {
             let text = format!(
