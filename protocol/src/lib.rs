@@ -13,6 +13,7 @@
 #![warn(missing_docs)]
 
 pub mod checkpoint;
+pub mod context;
 pub mod daemon;
 pub mod editor;
 pub mod error;
@@ -22,6 +23,7 @@ pub mod life;
 pub mod memory;
 pub mod permission;
 pub mod project;
+pub mod request;
 pub mod schema;
 pub mod session;
 pub mod transcript;

@@ -2,8 +2,8 @@
 //! form; a test compares the two.
 
 use crate::{
-    checkpoint, daemon, editor, error, event, hello, life, memory, permission, project, session, transcript, turn,
-    version,
+    checkpoint, context, daemon, editor, error, event, hello, life, memory, permission, project, request, session,
+    transcript, turn, version,
 };
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -77,6 +77,11 @@ fn methods(types: &mut SchemaGenerator) -> Map<String, Value> {
         "checkpoint/list": checkpoint::ListParams => checkpoint::ListResult;
         "checkpoint/diff": checkpoint::DiffParams => checkpoint::DiffResult;
         "checkpoint/restore": checkpoint::RestoreParams => checkpoint::RestoreResult;
+        "context/inspect": context::InspectParams => context::Inspection;
+        "context/preview": context::PreviewParams => context::Inspection;
+        "request/list": request::ListParams => request::ListResult;
+        "request/get": request::GetParams => request::GetResult;
+        "request/replay": request::ReplayParams => request::ReplayResult;
         "editor/state": editor::StateParams => crate::Done;
         "daemon/status": daemon::StatusParams => daemon::DaemonStatus;
         "daemon/stop": daemon::StopParams => crate::Done;

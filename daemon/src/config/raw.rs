@@ -2,11 +2,13 @@
 //! other. Unknown keys are warnings, wrong values are errors that name file, line, key and what to write. `resolve` puts
 //! the files together.
 
+mod context;
 mod permissions;
 mod provider;
 mod sources;
 mod table;
 
+pub use context::RawContext;
 pub use permissions::{RawPermissions, rule};
 pub use provider::RawProvider;
 pub use sources::RawSources;
@@ -40,6 +42,8 @@ pub struct RawConfig {
     pub language: Option<Located<String>>,
     /// `[permissions]`.
     pub permissions: RawPermissions,
+    /// `[context]`.
+    pub context: RawContext,
     /// `limits.max_steps_per_turn`.
     pub max_steps_per_turn: Option<Located<u32>>,
     /// `limits.session_cost`, in US dollars.
@@ -91,6 +95,9 @@ impl RawConfig {
         raw.language = top.string("language")?;
         if let Some(permissions) = top.table("permissions")? {
             raw.permissions = RawPermissions::parse(permissions)?;
+        }
+        if let Some(context) = top.table("context")? {
+            raw.context = RawContext::parse(context)?;
         }
         if let Some(mut limits) = top.table("limits")? {
             raw.max_steps_per_turn = limits.number("max_steps_per_turn", 1, MAX_STEPS_LIMIT)?.map(narrow);

@@ -1,6 +1,7 @@
 //! The configuration as it counts: the files, the client's environment and what the client asked for, put together in
 //! rising order, with the managed file over all of them.
 
+mod budget;
 mod found;
 
 pub use found::FoundKey;
@@ -12,7 +13,7 @@ use super::error::{ConfigError, Place};
 use super::folders::Folders;
 use super::nearest::nearest;
 use super::permissions::Permissions;
-use super::raw::{Located, MAX_STEPS_LIMIT, RawConfig, RawProvider, bad_model_id, split_model_id};
+use super::raw::{Located, MAX_STEPS_LIMIT, RawConfig, RawContext, RawProvider, bad_model_id, split_model_id};
 use super::sources::Sources;
 use crate::provider::endpoint::{Endpoint, KeySource};
 use found::found_keys;
@@ -71,6 +72,7 @@ pub struct Config {
     pub hints: Vec<String>,
     /// What is odd but not wrong; what to do about it follows the first semicolon.
     pub warnings: Vec<String>,
+    context: RawContext,
     providers: BTreeMap<String, RawProvider>,
     model_place: Place,
     managed_model: Option<Located<String>>,
@@ -137,6 +139,7 @@ impl Config {
             idle_stop_minutes: user.idle_stop_minutes.map_or(DEFAULT_IDLE_STOP_MINUTES, |minutes| minutes.value),
             hints: Vec::new(),
             warnings,
+            context: user.context,
             providers,
             managed_model: None,
             file,
@@ -165,6 +168,9 @@ impl Config {
         }
         if let Some(minutes) = &project.idle_stop_minutes {
             ignored(&minutes.place, "the daemon serves all projects; set it in your own configuration");
+        }
+        for tokens in project.context.written() {
+            ignored(&tokens.place, "what results cost is yours to say; set it in your own configuration");
         }
         if let Some(steps) = &project.max_steps_per_turn {
             if steps.value <= self.max_steps_per_turn {
@@ -243,6 +249,7 @@ impl Config {
         if let Some(cost) = managed.session_cost {
             self.session_cost = limit(cost.value);
         }
+        self.context = std::mem::take(&mut self.context).with(managed.context);
         if let Some(minutes) = managed.idle_stop_minutes {
             self.idle_stop_minutes = minutes.value;
         }

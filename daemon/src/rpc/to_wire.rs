@@ -1,6 +1,8 @@
 //! From our values to the wire's: total functions, except where the store could not give what an event speaks of.
 
 pub mod checkpoint;
+pub mod context;
+pub mod request;
 
 use super::changes;
 use crate::session::api::{Grant, MemoryInfo, ProjectInfo, ResolvedEvent, SessionInfo, TranscriptPage, Update};

@@ -10,6 +10,7 @@ mod driver;
 mod editors;
 mod given;
 pub mod hub;
+pub mod inspect;
 mod lasting;
 mod live;
 mod load;

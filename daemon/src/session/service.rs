@@ -223,6 +223,10 @@ impl Service {
         self.inner.stores.open_project(key).await.map_err(|error| store_error(&error))
     }
 
+    pub(super) fn folders(&self) -> &Folders {
+        &self.inner.shared.folders
+    }
+
     pub(super) async fn store_of(&self, id: &SessionId) -> Result<(ProjectKey, ProjectStore), ApiError> {
         self.recover().await;
         let key = self

@@ -6,6 +6,7 @@ use super::lasting::Lasting;
 use super::memories::Memories;
 use super::plan;
 use crate::config::{Config, Folders, Overrides, Permissions};
+use crate::file_io::pre_image::PreImages;
 use crate::process::sandbox::probe::Probe;
 use crate::process::shell::is_bash;
 use crate::process::{Helper, background::Background, key_command};
@@ -21,11 +22,12 @@ use crate::workspace::{ClientFacts, Workspace};
 use plimsoll_core::id::{ProjectKey, SessionId};
 use plimsoll_core::model::catalog::ModelProfile;
 use plimsoll_core::path;
-use plimsoll_core::permission::policy::{Policy, Sandbox, Shell};
+use plimsoll_core::permission::policy::{Mode, Policy, Sandbox, Shell};
 use plimsoll_core::permission::rule::Rule;
 use plimsoll_core::prompt::Prompts;
 use plimsoll_core::tool::projection::Budget;
-use plimsoll_core::workspace::{EditorState, Environment, GitBlock, Wanted};
+use plimsoll_core::turn::machine::Settings;
+use plimsoll_core::workspace::{EditorState, Environment, FileVersion, GitBlock, Wanted};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -151,7 +153,7 @@ impl Project {
             allow: Vec::new(),
             prompts: Prompts::default(),
             language: None,
-            projection: Budget::default(),
+            projection: config.budget(model),
             plan_file: path::escape(self.plan_file(session).as_os_str().as_bytes()),
             session_dir: path::escape(session_dir.as_os_str().as_bytes()),
             tool_env: Arc::new(ToolEnv {
@@ -223,6 +225,22 @@ impl Project {
 }
 
 impl TurnSetup {
+    /// What a machine works with for this turn.
+    pub(super) fn settings(&self, mode: Mode, policy: Policy) -> Settings {
+        Settings {
+            model: self.profile.clone(),
+            mode,
+            policy,
+            max_steps: self.max_steps,
+            session_cost: self.session_cost,
+            prompts: self.prompts.clone(),
+            language: self.language.clone(),
+            projection: self.projection,
+            plan_file: self.plan_file.clone(),
+            session_dir: self.session_dir.clone(),
+        }
+    }
+
     /// Takes over with which model the running turn works: what waits behind it must not find another one in its middle.
     pub(super) fn with_model_of(&mut self, running: &Self) {
         self.profile = running.profile.clone();
@@ -231,7 +249,7 @@ impl TurnSetup {
     }
 
     /// The surroundings now. What cannot be told is said in their place: a turn never fails for it.
-    pub(super) async fn collect(&self, editor: EditorState, _wanted: &Wanted) -> Environment {
+    pub(super) async fn collect(&self, editor: EditorState, wanted: &Wanted) -> Environment {
         let facts = ClientFacts {
             env: Arc::clone(&self.tool_env.client_env),
             shell: SHELL.to_owned(),
@@ -241,8 +259,14 @@ impl TurnSetup {
         };
         let memories = self.memories.entries().await;
         let plan_file_exists = plan::exists(&self.tool_env.plan_file);
-        match self.workspace.collect(&facts, editor.clone()).await {
-            Ok(environment) => Environment { memories, plan_file_exists, ..environment },
+        let images = PreImages::new(&self.tool_env.pre_images);
+        let kept = move |version: FileVersion| images.read(&version.to_string()).ok();
+        let (collected, user_edits) = tokio::join!(
+            self.workspace.collect(&facts, editor.clone()),
+            self.workspace.edited(wanted.known.clone(), kept)
+        );
+        match collected {
+            Ok(environment) => Environment { memories, user_edits, plan_file_exists, ..environment },
             // The root went away between the check and this: the tools will say so too.
             Err(error) => Environment {
                 git: vec![GitBlock::Unavailable(error.to_string())],

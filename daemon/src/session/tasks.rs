@@ -12,6 +12,7 @@ use crate::workspace::Workspace;
 use plimsoll_core::event::Delta;
 use plimsoll_core::id::{CallId, RequestNo, SessionId, TurnNo};
 use plimsoll_core::model::event::ModelEvent;
+use plimsoll_core::path;
 use plimsoll_core::permission::leave::Leave;
 use plimsoll_core::tool::call::{Call, Prepared};
 use plimsoll_core::tool::outcome::Outcome;
@@ -20,6 +21,7 @@ use plimsoll_core::turn::effect::ModelCall;
 use plimsoll_core::turn::input::{InputBody, TimerId};
 use plimsoll_core::workspace::{EditorState, Wanted};
 use std::hash::{BuildHasher, Hasher};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -172,10 +174,21 @@ pub(super) async fn run_tool(run: Run, mailbox: Mailbox) {
 pub(super) async fn load_result(store: ProjectStore, session: SessionId, call: CallId, of: CallId, mailbox: Mailbox) {
     let result = match store.outcome(&session, of).await {
         Ok(Some(outcome)) => Ok(Box::new(outcome)),
-        Ok(None) => Err(format!("There is no saved result of {of}; make the first call again, without a cursor.")),
-        Err(error) => Err(format!("The saved result of {of} could not be read: {error}")),
+        Ok(None) => Err(format!("there is no result of {of} in this session")),
+        Err(error) => Err(format!("the saved result of {of} could not be read: {error}")),
     };
     send(&mailbox, InputBody::ResultLoaded { call, result }).await;
+}
+
+pub(super) async fn save_text(store: ProjectStore, session: SessionId, call: CallId, text: String, mailbox: Mailbox) {
+    let result = match store.save_text(&session, call, text).await {
+        Ok(path) => Ok(path::escape(path.as_os_str().as_bytes())),
+        Err(error) => {
+            tracing::warn!(session = %session, %call, %error, "the text of a result could not be saved");
+            Err(error.to_string())
+        }
+    };
+    send(&mailbox, InputBody::TextSaved { call, result }).await;
 }
 
 pub(super) async fn read_plan(env: Arc<ToolEnv>, call: CallId, mailbox: Mailbox) {

@@ -1,11 +1,13 @@
 //! One project's store: sessions, what was said, sent and done in them. A handle is cheap to clone; the last one that
 //! goes ends the threads behind it.
 
+use super::artifact;
 use super::database::{self, Health};
 use super::encode;
 use super::index::{Index, IndexRow};
 use super::memories;
 use super::mirror::{self, Backlog, Mirrors};
+use super::projections::ProjectionStats;
 use super::read::{self, Reader};
 use super::readers::Readers;
 use super::record::{
@@ -23,6 +25,7 @@ use plimsoll_core::ledger::Operation;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::Outcome;
 use plimsoll_core::transcript::batch::Batch;
+use plimsoll_core::transcript::epoch::Epoch;
 use plimsoll_core::workspace::memory::Scope;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
@@ -245,6 +248,14 @@ impl ProjectStore {
         self.read(id, move |reader, sid| reader.events(sid, after, limit)).await
     }
 
+    /// Saves the text of a result, on disk when this returns, and gives the file's path.
+    pub async fn save_text(&self, id: &SessionId, call: CallId, text: String) -> Result<PathBuf, StoreError> {
+        let folder = self.session_folder(id);
+        let path = artifact::path(&folder, call);
+        self.blocking(move || artifact::save(&folder, call, &text, true)).await?;
+        Ok(path)
+    }
+
     /// The complete outcome of a call.
     pub async fn outcome(&self, id: &SessionId, call: CallId) -> Result<Option<Outcome>, StoreError> {
         self.read(id, move |reader, sid| reader.outcome(sid, call)).await
@@ -288,6 +299,11 @@ impl ProjectStore {
         self.read(id, move |reader, sid| reader.prompt_turn(sid, &key)).await
     }
 
+    /// Every epoch of a session, oldest first; without those that damage took.
+    pub async fn epochs(&self, id: &SessionId) -> Result<Vec<Epoch>, StoreError> {
+        self.read(id, |reader, sid| reader.epochs(sid)).await
+    }
+
     /// Every request of a session, oldest first.
     pub async fn requests(&self, id: &SessionId) -> Result<Vec<RequestEntry>, StoreError> {
         self.read(id, |reader, sid| reader.requests(sid)).await
@@ -296,6 +312,20 @@ impl ProjectStore {
     /// The exact segments that a request was made of; an error when their hash is not the one it was sent with.
     pub async fn request_body_segments(&self, id: &SessionId, no: RequestNo) -> Result<RequestBody, StoreError> {
         self.read(id, move |reader, sid| reader.request_body(sid, no)).await
+    }
+
+    /// What projections saved in a session, or in all of the project, by model and tool. Looks through all of their
+    /// calls: meant for reports.
+    pub async fn projection_stats(&self, session: Option<&SessionId>) -> Result<Vec<ProjectionStats>, StoreError> {
+        if let Some(id) = session {
+            return self.read(id, |reader, sid| reader.projection_stats([sid])).await;
+        }
+        let path = self.inner.database.clone();
+        let read = self.inner.readers.read(move |connection| {
+            let sids = read::sessions(connection, &path)?.into_iter().map(|(sid, _)| sid);
+            Reader { connection, path: &path, folder: Path::new("") }.projection_stats(sids)
+        });
+        read.await
     }
 
     /// Sessions whose turn was running or waiting when their last batch was written. At a start these are the turns

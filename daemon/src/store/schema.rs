@@ -33,6 +33,7 @@ pub(super) static PROJECT: Series = Series {
         migration!("project/0002_shown"),
         migration!("project/0004_segment_tokens"),
         migration!("project/0005_memories"),
+        migration!("project/0006_projection_stats"),
         migration!("project/0007_before_plan"),
     ],
 };

@@ -234,8 +234,8 @@ impl Sql<'_> {
         for projection in &batch.projections {
             bytes += (projection.body.body.len() + projection.shown.len()) as u64;
             self.execute(
-                "INSERT INTO projection (sid, call, is_error, tokens, partial, codec, len, body, shown) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                "INSERT INTO projection (sid, call, is_error, tokens, partial, codec, len, body, shown, whole, saved) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
                 params![
                     sid,
                     projection.call as i64,
@@ -245,7 +245,9 @@ impl Sql<'_> {
                     projection.body.codec,
                     projection.body.len as i64,
                     projection.body.body,
-                    projection.shown
+                    projection.shown,
+                    projection.whole as i64,
+                    projection.saved as i64
                 ],
             )?;
         }
@@ -342,13 +344,7 @@ impl Sql<'_> {
 
     fn epoch(&self, sid: i64, epoch: &EpochRows, after_request: u64) -> Result<u64, StoreError> {
         let (stated, mut bytes) = self.stated(&epoch.stated)?;
-        let body = super::encode::EpochBody {
-            cause: epoch.body.cause,
-            api: epoch.body.api,
-            model: epoch.body.model.clone(),
-            prompts: epoch.body.prompts.clone(),
-            stated,
-        };
+        let body = super::encode::EpochBody { stated, ..epoch.body.clone() };
         let body = codec::encode_record("epoch", &body).map_err(|source| self.codec(source))?;
         self.execute(
             "INSERT INTO epoch (sid, no, at, first_item, after_request, version, body) \
@@ -378,12 +374,7 @@ impl Sql<'_> {
 
     fn request(&self, sid: i64, request: &RequestRows) -> Result<u64, StoreError> {
         let (stated, mut bytes) = self.stated(&request.stated)?;
-        let body = super::encode::RequestBody {
-            params: request.body.params.clone(),
-            marks: request.body.marks.clone(),
-            stated,
-            told: request.body.told,
-        };
+        let body = super::encode::RequestBody { stated, ..request.body.clone() };
         let body = codec::encode_record("request", &body).map_err(|source| self.codec(source))?;
         self.execute(
             "INSERT INTO request (sid, no, epoch, turn, step, at, last_item, hash, bytes, version, body) \

@@ -4,6 +4,7 @@
 //! turn's start, revision around commands) and by whoever opens projects. Rendering for the model is
 //! [`plimsoll_core::context`].
 
+pub mod edited;
 pub mod git;
 pub mod instructions;
 pub mod layout;
@@ -19,9 +20,12 @@ mod tests;
 
 pub use revision::Observed;
 
+use edited::Looks;
 use plimsoll_core::id::Revision;
 use plimsoll_core::tool::call::Target;
-use plimsoll_core::workspace::{EditorState, Environment, GitBlock, InstructionSource, LayoutDir};
+use plimsoll_core::workspace::{
+    EditorState, Environment, FileVersion, GitBlock, InstructionSource, LayoutDir, UserEdit,
+};
 use refresh::{Refresher, Ticket, lock};
 use revision::Revisions;
 use root::Root;
@@ -33,6 +37,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 use tokio_util::task::TaskTracker;
+
+/// How long files that the model knows are read, at most, to see whether somebody changed them; what is left waits for the
+/// next turn.
+const EDITS_READ: Duration = Duration::from_millis(200);
+
+/// How long a turn waits for that, should a file system hang.
+const EDITS_WAIT: Duration = Duration::from_secs(1);
 
 /// How long a turn waits for its surroundings.
 #[derive(Debug, Clone, Copy)]
@@ -89,6 +100,7 @@ struct Inner {
     files: Arc<Mutex<Files>>,
     /// What was read last.
     texts: Mutex<Texts>,
+    looks: Mutex<Looks>,
     waits: Waits,
     tasks: TaskTracker,
 }
@@ -110,8 +122,16 @@ impl Workspace {
                 Refresher::new(Root::new(number, path.clone()), Arc::clone(&revisions), tasks.clone())
             })
             .collect();
-        let (files, texts) = (Arc::default(), Mutex::default());
-        let workspace = Self(Arc::new(Inner { roots, refreshers, revisions, files, texts, waits, tasks }));
+        let workspace = Self(Arc::new(Inner {
+            roots,
+            refreshers,
+            revisions,
+            files: Arc::default(),
+            texts: Mutex::default(),
+            looks: Mutex::default(),
+            waits,
+            tasks,
+        }));
         workspace.refresh();
         workspace
     }
@@ -158,6 +178,27 @@ impl Workspace {
             revision: self.revision(),
             ..Environment::default()
         })
+    }
+
+    /// The files of `known` that are not as the model knows them, see [`Looks::edited`]. `kept` gives old contents.
+    pub async fn edited(
+        &self,
+        known: Vec<(String, FileVersion)>,
+        kept: impl Fn(FileVersion) -> Option<Vec<u8>> + Send + 'static,
+    ) -> Vec<UserEdit> {
+        if known.is_empty() {
+            return Vec::new();
+        }
+        let inner = Arc::clone(&self.0);
+        let deadline = std::time::Instant::now() + EDITS_READ;
+        let look = self.0.tasks.spawn_blocking(move || lock(&inner.looks).edited(&known, deadline, kept));
+        match timeout(EDITS_WAIT, look).await {
+            Ok(Ok(edits)) => edits,
+            Ok(Err(_)) | Err(_) => {
+                tracing::warn!("files could not be looked at in time, changes of them are told later");
+                Vec::new()
+            }
+        }
     }
 
     /// Looks for changes of content, at most [`Waits::state`] long: at a turn's start and around each command.

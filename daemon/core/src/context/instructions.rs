@@ -16,6 +16,20 @@ pub fn render(sources: &[InstructionSource], budget: u64, prompts: &Prompts) -> 
     Some(prompt::reminder(&prompts.render(&prompt::INSTRUCTIONS, &[("files", &files.join("\n\n"))])))
 }
 
+/// The files that [`render`] would not show in full, by path.
+pub fn cut(sources: &[InstructionSource], budget: u64) -> Vec<&str> {
+    let mut left = budget;
+    let is_cut = |source: &&InstructionSource| {
+        let text = escape::data(&source.text);
+        let whole = fitting(text.lines(), &mut left) == text.lines().count();
+        if !whole {
+            left = 0;
+        }
+        !whole
+    };
+    sources.iter().filter(is_cut).map(|source| source.path.as_str()).collect()
+}
+
 /// The message that a file is new or changed: its text supersedes the earlier one. Cut as [`render`] does.
 pub fn superseded(source: &InstructionSource, budget: u64, prompts: &Prompts) -> String {
     let mut left = budget;
@@ -90,8 +104,10 @@ mod tests {
     #[test]
     fn a_long_file_is_cut_by_lines_with_the_call_for_the_rest() {
         let long: String = (1..=100).map(|n| format!("rule number {n}")).collect::<Vec<_>>().join("\n");
-        let text =
-            render(&[source("/w/AGENTS.md", &long), source("/v/AGENTS.md", "x\n")], 20, &Prompts::default()).unwrap();
+        let sources = [source("/w/AGENTS.md", &long), source("/v/AGENTS.md", "x\n")];
+        assert_eq!(cut(&sources, 20), ["/w/AGENTS.md", "/v/AGENTS.md"]);
+        assert_eq!(cut(&sources, 1_000), Vec::<&str>::new());
+        let text = render(&sources, 20, &Prompts::default()).unwrap();
         assert!(
             text.contains(
                 "\n[5 of 100 lines shown; the rest: read_file {\"target_file\":\"/w/AGENTS.md\",\"offset\":6}]\n"

@@ -4,7 +4,7 @@
 //! the `AGENTS.md` of a folder below a root.
 
 use super::cut::one_line;
-use super::instructions::block;
+use super::instructions::{block, removed};
 use super::lists::List;
 use crate::permission::glob;
 use crate::prompt::{self, Prompts};
@@ -40,8 +40,8 @@ impl Touched {
     }
 }
 
-/// The reminder of all rules that the touched files call for and that were not told with this text yet; none when there is
-/// no news. `stated` takes in what it says. `roots` are the project's in order, `budget` is in tokens.
+/// The reminder of all rules that the touched files call for and that were not told with this text yet, with the blocks that
+/// it states; none when there is no news. `stated` takes in what it says. `roots` are the project's in order, `budget` is in tokens.
 pub fn tell(
     rules: &[Rule],
     touched: &Touched,
@@ -49,44 +49,46 @@ pub fn tell(
     stated: &mut Stated,
     budget: u64,
     prompts: &Prompts,
-) -> Option<String> {
+) -> Option<(Vec<String>, String)> {
     let mut left = budget;
-    let mut blocks = Vec::new();
+    let (mut keys, mut blocks) = (Vec::new(), Vec::new());
     for source in &touched.nested {
-        if news(stated, format!("{NESTED}{}", source.path), &source.text) {
+        let key = format!("{NESTED}{}", source.path);
+        if news(stated, key.clone(), &source.text) {
+            keys.push(key);
             blocks.push(block(&source.path, None, &source.text, &mut left));
         }
     }
     for rule in rules.iter().filter(|rule| touched.paths.iter().any(|path| is_about(rule, path, roots))) {
-        if news(stated, format!("{RULE}{}", rule.path), &rule.text) {
+        let key = format!("{RULE}{}", rule.path);
+        if news(stated, key.clone(), &rule.text) {
+            keys.push(key);
             blocks.push(rule_block(rule, &mut left));
         }
     }
-    reminder(&blocks, prompts)
+    reminder(&blocks, prompts).map(|text| (keys, text))
 }
 
-/// At a turn's start: rules that were told and say something else now, and the paths of those that are gone.
-pub(super) fn changed(
-    rules: &[Rule],
-    stated: &mut Stated,
-    budget: u64,
-    prompts: &Prompts,
-) -> (Option<String>, Vec<String>) {
+/// At a turn's start: messages that rules which were told say something else now, or are gone, each with the block that it
+/// states.
+pub(super) fn changed(rules: &[Rule], stated: &mut Stated, budget: u64, prompts: &Prompts) -> Vec<(String, String)> {
     let mut left = budget;
-    let mut blocks = Vec::new();
+    let mut told = Vec::new();
     for rule in rules {
         let key = format!("{RULE}{}", rule.path);
-        if stated.blocks.contains_key(&key) && news(stated, key, &rule.text) {
-            blocks.push(rule_block(rule, &mut left));
+        let known = stated.blocks.get(&key).is_some_and(|hash| !hash.is_empty());
+        if known && news(stated, key.clone(), &rule.text) {
+            told.extend(reminder(&[rule_block(rule, &mut left)], prompts).map(|text| (key, text)));
         }
     }
-    let told = stated.blocks.keys().filter_map(|key| key.strip_prefix(RULE));
-    let gone: Vec<String> =
-        told.filter(|path| !rules.iter().any(|rule| rule.path == **path)).map(str::to_owned).collect();
-    for path in &gone {
-        stated.blocks.remove(&format!("{RULE}{path}"));
+    for (key, hash) in stated.blocks.iter_mut().filter(|(_, hash)| !hash.is_empty()) {
+        if let Some(path) = key.strip_prefix(RULE).filter(|path| !rules.iter().any(|rule| rule.path == *path)) {
+            // That it was said to be gone is kept: the view goes on to say so.
+            hash.clear();
+            told.push((key.clone(), removed(path, prompts)));
+        }
     }
-    (reminder(&blocks, prompts), gone)
+    told
 }
 
 fn reminder(blocks: &[String], prompts: &Prompts) -> Option<String> {
@@ -224,7 +226,7 @@ mod tests {
         touched.paths.insert("/w/src/a.rs".to_owned());
         let mut rules = vec![rule("rust", &["*.rs"]), rule("web", &["*.ts"]), rule("asked", &[])];
         let mut tell = |rules: &[Rule], touched: &Touched| {
-            tell(rules, touched, &["/w".to_owned()], &mut stated, 1_000, &Prompts::default())
+            tell(rules, touched, &["/w".to_owned()], &mut stated, 1_000, &Prompts::default()).map(|(_, text)| text)
         };
         let first = tell(&rules, &touched).unwrap();
         assert!(
@@ -251,11 +253,14 @@ mod tests {
         rules[0].text = "New.\n".into();
         rules[2].text = "Never told.\n".into();
         rules.remove(1);
-        let (told, gone) = changed(&rules, &mut stated, 1_000, &Prompts::default());
-        let told = told.unwrap();
-        assert!(told.contains("New.") && !told.contains("Never told."), "{told}");
-        assert_eq!(gone, ["/w/.plimsoll/rules/web.md"]);
-        assert_eq!(changed(&rules, &mut stated, 1_000, &Prompts::default()), (None, vec![]));
+        let told = changed(&rules, &mut stated, 1_000, &Prompts::default());
+        let [(rust, news), (web, gone)] = told.as_slice() else { panic!("{told:?}") };
+        assert_eq!(
+            (rust.as_str(), web.as_str()),
+            ("rule:/w/.plimsoll/rules/rust.md", "rule:/w/.plimsoll/rules/web.md")
+        );
+        assert!(news.contains("New.") && gone.contains("`/w/.plimsoll/rules/web.md` is gone"), "{news}{gone}");
+        assert_eq!(changed(&rules, &mut stated, 1_000, &Prompts::default()), vec![]);
     }
 
     #[test]

@@ -10,11 +10,12 @@ use crate::model::usage::Usage;
 use crate::permission::leave::Leave;
 use crate::permission::policy::{Mode, Policy};
 use crate::tool::call::{Call, Prepared};
+use crate::tool::outcome::Outcome;
 use crate::tool::spec::{Class, Spec};
 use std::collections::BTreeMap;
 
 /// The turn that runs.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Turn {
     pub(super) no: TurnNo,
     pub(super) step: StepNo,
@@ -54,7 +55,7 @@ pub(super) enum Surroundings {
 }
 
 /// What the turn waits for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Phase {
     /// For the environment.
     Collecting,
@@ -72,7 +73,7 @@ pub(super) enum Phase {
 }
 
 /// An answer that is being received.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Answer {
     pub(super) request: RequestNo,
     /// Complete blocks.
@@ -94,7 +95,7 @@ impl Answer {
 }
 
 /// One call of the step.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Slot {
     pub(super) id: CallId,
     pub(super) tool: String,
@@ -120,7 +121,7 @@ impl Slot {
 }
 
 /// Where a call stands.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum SlotState {
     /// It has not begun.
     Waiting,
@@ -136,6 +137,8 @@ pub(super) enum SlotState {
     Ready(Prepared, Leave),
     /// It runs.
     Running,
+    /// It has run, and what it gave is being saved as a file.
+    Saving(Box<Outcome>),
     /// The saved outcome that its cursor names is being loaded, or the plan file.
     Loading,
     /// Its result is in the transcript.

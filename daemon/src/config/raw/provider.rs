@@ -2,6 +2,7 @@
 
 use super::super::error::{ConfigError, Place};
 use super::Located;
+use super::context::{RESULT_TOKENS_MAX, RESULT_TOKENS_MIN};
 use super::table::Table;
 use crate::provider::endpoint::{KeySource, Secret};
 use plimsoll_core::model::request::Api;
@@ -44,6 +45,8 @@ pub struct RawModel {
     pub temperature: Option<f32>,
     /// `cache_lifetime_s`, seconds.
     pub cache_lifetime_s: Option<u64>,
+    /// `projection_tokens`, instead of that of `[context]`.
+    pub projection_tokens: Option<u64>,
 }
 
 impl RawProvider {
@@ -123,12 +126,14 @@ impl RawModel {
         }
         let temperature = table.fraction("temperature", TEMPERATURE_MAX)?;
         let cache_lifetime = table.number("cache_lifetime_s", 0, CACHE_LIFETIME_LIMIT)?;
+        let projection = table.number("projection_tokens", RESULT_TOKENS_MIN, RESULT_TOKENS_MAX)?;
         table.finish();
         Ok(Self {
             context_window: window.map(|number| number.value),
             max_output: output.and_then(|number| u32::try_from(number.value).ok()),
             temperature: temperature.map(|number| number.value),
             cache_lifetime_s: cache_lifetime.map(|number| number.value),
+            projection_tokens: projection.map(|number| number.value),
         })
     }
 }

@@ -1,45 +1,73 @@
-//! Files that instruct the model or keep what it must not lose: read under the general limit only, since a gap in them
-//! would be a rule unread.
+//! What a result would cost in the view if nothing of it were left out: an estimate, for statistics alone.
 
-/// Names of such files, in any folder.
-const NAMES: &[&str] = &["AGENTS.md", "CLAUDE.md", "SKILL.md"];
+use crate::tokens::tokens;
+use crate::tool::outcome::{Body, CommandRun, FileRead, Output};
 
-/// Whether the file with this path, as shown, is one of them: by its name, or as a rule, a memory or a plan by its folder.
-pub(super) fn is_whole(path: &str) -> bool {
-    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    if NAMES.contains(&name) {
-        return true;
+/// Tokens of a line's number and of its line end, about.
+const LINE: u64 = 3;
+
+/// Estimated tokens of the whole result; of parts that are not at hand by the size of those that are.
+pub(super) fn whole(body: &Body) -> u64 {
+    match body {
+        Body::Text(text) => tokens(text),
+        Body::File(file) => self::file(file),
+        Body::Entries(list) => list.entries.iter().map(|entry| tokens(&entry.path) + LINE).sum(),
+        Body::Matches(found) => {
+            let lines = found.files.iter().flat_map(|file| &file.lines).map(|line| tokens(&line.text) + LINE);
+            let files = found.files.iter().map(|file| tokens(&file.path) + LINE);
+            lines.chain(files).sum()
+        }
+        Body::Command(run) => command(run),
+        Body::Todos(todos) => todos.iter().map(|todo| tokens(&todo.content) + LINE).sum(),
+        Body::Edit(edited) => edited.files.iter().map(|file| tokens(&file.change.diff.text)).sum(),
+        Body::Task(task) => command(&task.run),
     }
-    let Some(stem) = name.strip_suffix(".md") else { return false };
-    let rules = folder == ".plimsoll/rules" || folder.ends_with("plimsoll/rules");
-    let parent = folder.rsplit('/').next().unwrap_or_default();
-    let memory = parent == "memories" && stem.strip_prefix(['m', 'u']).is_some_and(is_number);
-    rules || memory || (parent == "plans" && folder.contains("/projects/"))
 }
 
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+/// Of an asked range the range, else the file.
+fn file(file: &FileRead) -> u64 {
+    let lines = || file.lines.iter().chain(file.tail.iter().flat_map(|tail| &tail.lines));
+    let number = if file.bytes.is_some() { 0 } else { LINE };
+    let at_hand: u64 = lines().map(|line| tokens(line) + number).sum();
+    let (part, all) = match (file.bytes, file.asked_until) {
+        (Some((start, end)), until) => (end - start, until.unwrap_or(end).max(end) - start),
+        (None, Some(until)) => (lines().count() as u64, (until + 1).saturating_sub(file.first_line)),
+        (None, None) if file.tail.is_some() => (lines().map(|line| line.len() as u64 + 1).sum(), file.total_bytes),
+        (None, None) => (1, 1),
+    };
+    scaled(at_hand, part, all)
+}
+
+fn command(run: &CommandRun) -> u64 {
+    output(&run.output)
+}
+
+fn output(output: &Output) -> u64 {
+    let kept = (output.head.len() + output.tail.len()) as u64;
+    scaled(tokens(&output.head) + tokens(&output.tail), kept, kept + output.omitted)
+}
+
+fn scaled(tokens: u64, part: u64, all: u64) -> u64 {
+    if part == 0 { tokens } else { tokens.saturating_mul(all.max(part)) / part }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tool::outcome::Tail;
 
     #[test]
-    fn instructions_memories_and_plans_are_whole() {
-        for path in [
-            "AGENTS.md",
-            "a/SKILL.md",
-            ".plimsoll/rules/rust.md",
-            "/w/.plimsoll/rules/rust.md",
-            "/data/projects/k-app/memories/m12.md",
-            "/data/memories/u3.md",
-            "/data/projects/k-app/plans/s1.md",
-        ] {
-            assert!(is_whole(path), "{path}");
-        }
-        for path in ["README.md", "rules/a.md", "memories/notes.md", "memories/m.md", "docs/plans/a.md", "a/b.rs"] {
-            assert!(!is_whole(path), "{path}");
-        }
+    fn what_is_not_at_hand_is_estimated_by_what_is() {
+        let lines = |count: usize| vec!["word word".to_owned(); count];
+        let all = FileRead { lines: lines(10), first_line: 1, total_lines: 10, ..FileRead::default() };
+        let cost = whole(&Body::File(all.clone()));
+        assert_eq!(cost, 10 * (tokens("word word") + LINE));
+        let range = FileRead { asked_until: Some(100), asked_range: true, ..all.clone() };
+        assert_eq!(whole(&Body::File(range)), 10 * cost);
+        let ends = Tail { first_line: 91, lines: lines(10) };
+        let large = FileRead { tail: Some(ends), total_bytes: 1_000, ..all };
+        assert_eq!(whole(&Body::File(large)), 2 * cost * 1_000 / 200);
+        let text = Output { head: "ab ".repeat(100), omitted: 300, ..Output::default() };
+        assert_eq!(output(&text), 2 * tokens(&text.head));
     }
 }

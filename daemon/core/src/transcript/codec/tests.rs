@@ -107,6 +107,8 @@ fn every_kind_of_result_has_its_golden_form() {
             tail: Some(Tail { first_line: 9, lines: vec!["nine".into()] }),
             asked_until: Some(9),
             expected: Some("ffffffffffffffffffffffffffffffff".into()),
+            unended: false,
+            grows: false,
         }),
     );
     check_result(
@@ -118,6 +120,7 @@ fn every_kind_of_result_has_its_golden_form() {
             entries: vec![Entry { path: "a.rs".into(), kind: EntryKind::File, size: Some(3) }],
             ignored: 1,
             notes: vec!["b: permission denied".into()],
+            args: serde_json::Value::Null,
         }),
     );
     check_result(
@@ -129,6 +132,7 @@ fn every_kind_of_result_has_its_golden_form() {
                 path: "a.rs".into(),
                 count: 1,
                 lines: vec![MatchLine { line: 3, text: "fn main".into(), cut: None, is_match: true }],
+                source: None,
             }],
             total: 1,
             more: false,
@@ -136,6 +140,7 @@ fn every_kind_of_result_has_its_golden_form() {
             notes: vec![],
             pattern: "fn".into(),
             base: Some("src".into()),
+            args: serde_json::Value::Null,
         }),
     );
     check_result(

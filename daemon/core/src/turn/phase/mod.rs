@@ -14,5 +14,6 @@ mod outcome;
 mod plan;
 mod request;
 mod rules;
+mod save;
 mod seen;
 pub(super) mod suspend;

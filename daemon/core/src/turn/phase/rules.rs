@@ -36,8 +36,9 @@ impl Machine {
         let (environment, touched) = (&turn.environment, &turn.touched);
         let roots = &environment.user_info.roots;
         let told = rules::tell(&environment.rules, touched, roots, &mut stated, budget, self.prompts());
-        if let Some(text) = told {
-            self.remind(MetaCause::RuleApplies, text);
+        if let Some((names, text)) = told {
+            let item = self.remind(MetaCause::RuleApplies, text);
+            stated.say(&names, item);
             self.view.state(stated);
         }
     }

@@ -16,9 +16,9 @@ use proptest::prelude::*;
 
 /// One random decision: what happens next, and how.
 #[derive(Debug, Clone, Copy)]
-struct Dice(u8, u8, u8);
+pub(super) struct Dice(pub(super) u8, pub(super) u8, pub(super) u8);
 
-fn dice() -> impl Strategy<Value = Dice> {
+pub(super) fn dice() -> impl Strategy<Value = Dice> {
     (any::<u8>(), any::<u8>(), any::<u8>()).prop_map(|(a, b, c)| Dice(a, b, c))
 }
 
@@ -85,6 +85,7 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
                 world.environment.rules[0].text.push('!');
                 world.environment.memories[0].title.push('!');
             }
+            world.collected.insert(turn, world.environment.clone());
             let environment = Box::new(world.environment.clone());
             world.input(InputBody::Environment { turn, environment });
         }
@@ -104,12 +105,19 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
                 world.pending.push(Pending::Task(call.id));
                 in_background(call.id)
             } else {
-                Body::Text(format!("result of {}", call.id))
+                // Some are longer than the general limit of lines.
+                let lines = if dice.1 % 5 == 4 { 2_500 } else { 1 };
+                Body::Text(format!("result of {}\n", call.id).repeat(lines))
             };
             let outcome = Outcome { status, body };
             world.input(InputBody::ToolFinished { call: call.id, outcome, revision: Revision(u64::from(dice.2)) });
         }
         Pending::Load(call) => world.input(InputBody::ResultLoaded { call, result: Err("no such call".into()) }),
+        Pending::Save(call) => {
+            let full = dice.1.is_multiple_of(3);
+            let result = if full { Err("disk full".to_owned()) } else { Ok(format!("/data/s/artifacts/{call}.txt")) };
+            world.input(InputBody::TextSaved { call, result });
+        }
         Pending::Plan(call) => {
             let plan = (!dice.2.is_multiple_of(3)).then(|| "1. look".to_owned());
             world.input(InputBody::PlanRead { call, result: Ok(plan) });
@@ -171,7 +179,7 @@ fn model(world: &mut World, dice: Dice, request: crate::id::RequestNo, body: Vec
     }
 }
 
-fn act(world: &mut World, dice: Dice, crashes: bool) {
+pub(super) fn act(world: &mut World, dice: Dice, crashes: bool) {
     match dice.0 % 24 {
         0 => world.prompt("do something"),
         1 => world.input(InputBody::Steer("and this".into())),
@@ -183,7 +191,7 @@ fn act(world: &mut World, dice: Dice, crashes: bool) {
                 world.input(InputBody::Answer { ask, choice, advice: None });
             }
         }
-        7 if crashes && dice.1.is_multiple_of(2) => world.crash(Api::OpenaiChat),
+        7 if crashes && dice.1.is_multiple_of(2) => world.crash(world.machine.settings.model.api),
         8 if dice.1.is_multiple_of(3) => world.input(InputBody::SessionChanged),
         10 if dice.1.is_multiple_of(2) => {
             let mode = [Mode::Plan, Mode::Ask, Mode::Plan, Mode::AcceptEdits][dice.2 as usize % 4];
@@ -199,7 +207,7 @@ fn act(world: &mut World, dice: Dice, crashes: bool) {
 }
 
 /// Nobody asks for anything any more: all that is pending is answered, well, until nothing is.
-fn run_down(world: &mut World) {
+pub(super) fn run_down(world: &mut World) {
     for round in 0..4_000 {
         if let Some(ask) = world.open_asks().first().copied() {
             world.input(InputBody::Answer { ask, choice: AskChoice::Reject, advice: None });
