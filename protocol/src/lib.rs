@@ -20,6 +20,7 @@ pub mod error;
 pub mod event;
 pub mod hello;
 pub mod life;
+pub mod memory;
 pub mod permission;
 pub mod project;
 pub mod request;

@@ -2,8 +2,8 @@
 //! form; a test compares the two.
 
 use crate::{
-    checkpoint, context, daemon, editor, error, event, hello, life, permission, project, request, session, transcript,
-    turn, version,
+    checkpoint, context, daemon, editor, error, event, hello, life, memory, permission, project, request, session,
+    transcript, turn, version,
 };
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -72,6 +72,8 @@ fn methods(types: &mut SchemaGenerator) -> Map<String, Value> {
         "permission/respond": permission::RespondParams => permission::RespondResult;
         "permission/grants": permission::GrantsParams => permission::GrantsResult;
         "permission/revoke": permission::RevokeParams => crate::Done;
+        "memory/list": memory::ListParams => memory::ListResult;
+        "memory/delete": memory::DeleteParams => crate::Done;
         "checkpoint/list": checkpoint::ListParams => checkpoint::ListResult;
         "checkpoint/diff": checkpoint::DiffParams => checkpoint::DiffResult;
         "checkpoint/restore": checkpoint::RestoreParams => checkpoint::RestoreResult;

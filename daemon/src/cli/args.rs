@@ -1,8 +1,10 @@
 //! The arguments of every command, and the help that explains them.
 
 mod context;
+mod memories;
 
 pub use context::{Inspect, Replay, Requests};
+pub use memories::{Memories, MemoriesAction};
 
 use super::{ask, bridge, daemon, doctor, inspect, manage, out, permissions, replay, requests, sessions, show, undo};
 use crate::config::{PermissionMode, env};
@@ -62,6 +64,13 @@ Examples:
   plimsoll grants                 what may run here without a question, with numbers
   plimsoll grants revoke 3        ask about it again from now on")]
     Grants(Grants),
+    /// Show what is remembered over sessions, or forget some of it
+    #[command(after_help = "\
+Examples:
+  plimsoll memories                what is remembered for this project and for you, with ids
+  plimsoll memories show m3        the whole of one
+  plimsoll memories delete m3      forget it")]
+    Memories(Memories),
     /// Trust a project, so that its own programs may run where the mode says so
     Trust(Trust),
     /// Take back what the agent wrote into files: the last turn, unless told otherwise
@@ -287,6 +296,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Ok(Command::Sessions(sessions)) => sessions::main(&sessions),
         Ok(Command::Show(show)) => show::main(&show),
         Ok(Command::Grants(grants)) => permissions::grants(&grants),
+        Ok(Command::Memories(arguments)) => super::memories::run(&arguments),
         Ok(Command::Trust(trust)) => permissions::trust(&trust),
         Ok(Command::Undo(undo)) => undo::main(&undo),
         Ok(Command::Inspect(inspect)) => inspect::main(&inspect),
@@ -367,6 +377,9 @@ mod tests {
         let replay = Replay { session: "s1".to_owned(), request: 7, check: true };
         assert_eq!(words("replay s1 7 --check").unwrap(), Command::Replay(replay));
         let show = Show { session: "s1".to_owned(), json: false };
+        let forget = Some(MemoriesAction::Delete { id: "m3".to_owned(), project: None });
+        assert_eq!(words("memories").unwrap(), Command::Memories(Memories { action: None }));
+        assert_eq!(words("memories delete m3").unwrap(), Command::Memories(Memories { action: forget }));
         assert_eq!(words("show s1").unwrap(), Command::Show(show));
     }
 

@@ -14,6 +14,7 @@ mod found;
 mod inspect;
 mod lock;
 mod manage;
+mod memories;
 mod out;
 mod permissions;
 mod reach;

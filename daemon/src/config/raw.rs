@@ -5,11 +5,13 @@
 mod context;
 mod permissions;
 mod provider;
+mod sources;
 mod table;
 
 pub use context::RawContext;
 pub use permissions::{RawPermissions, rule};
 pub use provider::RawProvider;
+pub use sources::RawSources;
 
 use super::error::{ConfigError, Place};
 use std::collections::BTreeMap;
@@ -48,6 +50,8 @@ pub struct RawConfig {
     pub session_cost: Option<Located<f32>>,
     /// `daemon.idle_stop_minutes`; 0: never.
     pub idle_stop_minutes: Option<Located<u32>>,
+    /// `[rules]` and `[skills]`.
+    pub sources: RawSources,
     /// `consent.offer`: whether `plimsoll ask` offers keys and servers that it finds.
     pub offer: Option<Located<bool>>,
     /// `[providers.X]`.
@@ -104,6 +108,7 @@ impl RawConfig {
             raw.idle_stop_minutes = daemon.number("idle_stop_minutes", 0, IDLE_MINUTES_LIMIT)?.map(narrow);
             daemon.finish();
         }
+        raw.sources = RawSources::parse(&mut top)?;
         if let Some(mut consent) = top.table("consent")? {
             raw.offer = consent.boolean("offer")?;
             consent.finish();

@@ -14,6 +14,7 @@ use super::folders::Folders;
 use super::nearest::nearest;
 use super::permissions::Permissions;
 use super::raw::{Located, MAX_STEPS_LIMIT, RawConfig, RawContext, RawProvider, bad_model_id, split_model_id};
+use super::sources::Sources;
 use crate::provider::endpoint::{Endpoint, KeySource};
 use found::found_keys;
 use plimsoll_core::model::catalog::{Catalog, ModelProfile, ProviderEntry};
@@ -57,6 +58,8 @@ pub struct Config {
     pub model_id: String,
     /// Mode, rules and declared folders.
     pub permissions: Permissions,
+    /// Which texts for the model are read beside Plimsoll's own.
+    pub sources: Sources,
     /// The language of answers; none: that of the prompt.
     pub language: Option<String>,
     /// Most steps of one turn.
@@ -117,6 +120,9 @@ impl Config {
         }
         let mut warnings = managed.warnings.clone();
         warnings.extend(user.warnings);
+        let mut sources = Sources::default();
+        sources.add(managed.sources.clone());
+        sources.add(user.sources);
         let permissions = Permissions::of_user(user.permissions, &mut warnings)?;
         let (model_id, model_place) = match user.model {
             Some(model) => (model.value, model.place),
@@ -126,6 +132,7 @@ impl Config {
             model_id,
             model_place,
             permissions,
+            sources,
             language: user.language.map(|language| language.value),
             max_steps_per_turn: user.max_steps_per_turn.map_or(DEFAULT_MAX_STEPS, |steps| steps.value),
             session_cost: user.session_cost.and_then(|cost| limit(cost.value)),
@@ -179,6 +186,7 @@ impl Config {
                 _ => ignored(&cost.place, "a project cannot raise the limit"),
             }
         }
+        self.sources.add_project(&project.sources, &mut self.warnings);
         self.permissions.add_project(project.permissions, &mut self.warnings);
         if let Some(language) = project.language {
             self.language = Some(language.value);

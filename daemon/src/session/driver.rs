@@ -327,19 +327,21 @@ impl Driver {
                 let tool = self.project.shared.registry.get(&call.tool).cloned();
                 let result = Err(format!("The call could not be prepared: {FAULT}."));
                 self.spawn_for_turn(InputBody::Prepared { call: call.id, result }, |turn, mailbox| {
-                    tasks::prepare(tool, call, turn.tool_env, mailbox)
+                    tasks::prepare(tool, call, turn.tool_env, turn.workspace, mailbox)
                 });
             }
             Effect::Run { call, prepared, leave } => {
                 let (id, cancel) = (call.id, CancellationToken::new());
                 self.tools.insert(id, cancel.clone());
                 let tool = self.project.shared.registry.get(&call.tool).cloned();
-                let hub = self.hub.clone();
+                let (hub, session) = (self.hub.clone(), self.id.clone());
                 let outcome = Outcome::failed(format!("The call ended without an outcome: {FAULT}."));
                 let owed = InputBody::ToolFinished { call: id, outcome, revision: Revision::default() };
                 self.spawn_for_turn(owed, |turn, mailbox| {
-                    let (env, workspace) = (turn.tool_env, turn.workspace);
-                    tasks::run_tool(tasks::Run { tool, call, prepared, leave, env, workspace, hub, cancel }, mailbox)
+                    let (env, workspace, memories) = (turn.tool_env, turn.workspace, turn.memories);
+                    let run =
+                        tasks::Run { tool, call, prepared, leave, env, workspace, memories, session, hub, cancel };
+                    tasks::run_tool(run, mailbox)
                 });
             }
             Effect::StopTool(call) => {
@@ -399,7 +401,10 @@ impl Driver {
     }
 
     fn collect(&mut self, turn: TurnNo, wanted: Wanted) {
-        self.running = self.turns.remove(&turn);
+        // A turn that was taken up has what it works with already.
+        if let Some(setup) = self.turns.remove(&turn) {
+            self.running = Some(setup);
+        }
         self.set_policy();
         self.count();
         let editor = self.project.shared.editors.of(&self.project.key);

@@ -14,6 +14,7 @@ pub mod inspect;
 mod lasting;
 mod live;
 mod load;
+mod memories;
 mod plan;
 pub mod service;
 mod setup;

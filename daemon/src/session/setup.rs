@@ -3,6 +3,7 @@
 use super::api::{ApiError, ApiErrorKind, Client, ProjectInfo};
 use super::editors::Editors;
 use super::lasting::Lasting;
+use super::memories::Memories;
 use super::plan;
 use crate::config::{Config, Folders, Overrides, Permissions};
 use crate::file_io::pre_image::PreImages;
@@ -11,9 +12,12 @@ use crate::process::shell::is_bash;
 use crate::process::{Helper, background::Background, key_command};
 use crate::provider::endpoint::{Endpoint, Secret};
 use crate::provider::{self, Http};
+use crate::store::MEMORIES;
 use crate::store::ProjectRecord;
 use crate::tool::ToolEnv;
 use crate::tool::registry::Registry;
+use crate::workspace::instructions;
+use crate::workspace::rules::{Sources, skills};
 use crate::workspace::{ClientFacts, Workspace};
 use plimsoll_core::id::{ProjectKey, SessionId};
 use plimsoll_core::model::catalog::ModelProfile;
@@ -74,6 +78,8 @@ pub(super) struct Project {
     pub(super) folder: PathBuf,
     /// What the user decided for it for good.
     pub(super) lasting: Lasting,
+    /// What is remembered in it over sessions.
+    pub(super) memories: Arc<Memories>,
     pub(super) shared: Arc<Shared>,
 }
 
@@ -100,6 +106,8 @@ pub(super) struct TurnSetup {
     pub(super) tool_env: Arc<ToolEnv>,
     pub(super) workspace: Workspace,
     config_folder: PathBuf,
+    sources: Sources,
+    pub(super) memories: Arc<Memories>,
 }
 
 impl Project {
@@ -127,6 +135,12 @@ impl Project {
         let session_dir = self.folder.join(session.as_str());
         let home = client.env.get("HOME").map(Path::new).filter(|home| home.is_absolute());
         let writable: Vec<PathBuf> = config.permissions.writable(home).iter().map(|path| canonical(path)).collect();
+        let sources = Sources {
+            managed: self.shared.folders.managed.parent().map(Path::to_path_buf),
+            foreign: config.sources.foreign.clone(),
+            skills: config.sources.skills(home),
+            trusted: self.lasting.known().trusted,
+        };
         Ok(TurnSetup {
             profile,
             endpoint,
@@ -146,8 +160,8 @@ impl Project {
                 roots: self.roots.clone().into(),
                 client_env: Arc::clone(&client.env),
                 session_dir,
+                readable: self.readable(&sources).await.into(),
                 plan_file: self.plan_file(session),
-                readable: vec![self.folder.clone()].into(),
                 protected: self.protected(),
                 pre_images: self.folder.join("pre-images"),
                 writable: writable.into(),
@@ -155,6 +169,8 @@ impl Project {
             }),
             workspace: self.workspace.clone(),
             config_folder: self.shared.folders.config.clone(),
+            sources,
+            memories: Arc::clone(&self.memories),
         })
     }
 
@@ -177,6 +193,29 @@ impl Project {
     /// Where the plan of a session is kept.
     fn plan_file(&self, session: &SessionId) -> PathBuf {
         self.folder.join("plans").join(format!("{}.md", session.as_str()))
+    }
+
+    /// What tools may always read: the project's own folder, what is remembered for the user, and the texts outside the
+    /// project that the model is told of.
+    async fn readable(&self, sources: &Sources) -> Vec<PathBuf> {
+        let folders = &self.shared.folders;
+        let (config, sources) = (folders.config.clone(), sources.clone());
+        let mut places = vec![self.folder.clone(), folders.data.join(MEMORIES), config.join("rules")];
+        places.push(config.join(instructions::NAME));
+        places.extend(sources.managed.iter().map(|managed| managed.join(instructions::NAME)));
+        let found = tokio::task::spawn_blocking(move || {
+            let mut places: Vec<PathBuf> = places.iter().map(|path| canonical(path)).collect();
+            places.extend(skills::folders(&config, &sources));
+            places
+        });
+        let mut readable = found.await.unwrap_or_default();
+        // What lies in the project is an ordinary file there, unless it lies in a folder that is out of reach otherwise.
+        readable.sort();
+        readable.dedup();
+        let below = |folders: &[PathBuf], path: &Path| folders.iter().any(|folder| path.starts_with(folder));
+        let protected = self.protected();
+        readable.retain(|path| below(&protected, path) || !below(&self.roots, path));
+        readable
     }
 
     fn protected(&self) -> Arc<[PathBuf]> {
@@ -215,8 +254,10 @@ impl TurnSetup {
             env: Arc::clone(&self.tool_env.client_env),
             shell: SHELL.to_owned(),
             config_dir: self.config_folder.clone(),
+            sources: self.sources.clone(),
             need_layout: true,
         };
+        let memories = self.memories.entries().await;
         let plan_file_exists = plan::exists(&self.tool_env.plan_file);
         let images = PreImages::new(&self.tool_env.pre_images);
         let kept = move |version: FileVersion| images.read(&version.to_string()).ok();
@@ -225,10 +266,11 @@ impl TurnSetup {
             self.workspace.edited(wanted.known.clone(), kept)
         );
         match collected {
-            Ok(environment) => Environment { user_edits, plan_file_exists, ..environment },
+            Ok(environment) => Environment { memories, user_edits, plan_file_exists, ..environment },
             // The root went away between the check and this: the tools will say so too.
             Err(error) => Environment {
                 git: vec![GitBlock::Unavailable(error.to_string())],
+                memories,
                 editor,
                 plan_file_exists,
                 revision: self.workspace.revision(),

@@ -2,6 +2,7 @@
 
 use super::actor::Msg;
 use super::hub::Hub;
+use super::memories::Memories;
 use super::plan;
 use super::setup::TurnSetup;
 use crate::provider::Http;
@@ -87,15 +88,24 @@ fn forward(waiting: &mut Vec<ModelEvent>, no: RequestNo, mailbox: &Mailbox) {
     }
 }
 
-pub(super) async fn prepare(tool: Option<Arc<dyn Tool>>, call: Call, env: Arc<ToolEnv>, mailbox: Mailbox) {
+pub(super) async fn prepare(
+    tool: Option<Arc<dyn Tool>>,
+    call: Call,
+    env: Arc<ToolEnv>,
+    workspace: Workspace,
+    mailbox: Mailbox,
+) {
     let id = call.id;
-    let result = match tool {
+    let mut result = match tool {
         Some(tool) => {
             let prepared = tokio::spawn(async move { tool.prepare(&call, &env).await });
             prepared.await.unwrap_or_else(|_| Err("The call could not be prepared: an internal fault.".to_owned()))
         }
         None => Err(format!("{} cannot be run by this daemon.", call.tool)),
     };
+    if let Ok(prepared) = &mut result {
+        prepared.nested = workspace.nested(&prepared.targets).await;
+    }
     send(&mailbox, InputBody::Prepared { call: id, result }).await;
 }
 
@@ -107,12 +117,14 @@ pub(super) struct Run {
     pub(super) leave: Leave,
     pub(super) env: Arc<ToolEnv>,
     pub(super) workspace: Workspace,
+    pub(super) memories: Arc<Memories>,
+    pub(super) session: SessionId,
     pub(super) hub: Hub,
     pub(super) cancel: CancellationToken,
 }
 
 pub(super) async fn run_tool(run: Run, mailbox: Mailbox) {
-    let Run { tool, call, prepared, leave, env, workspace, hub, cancel } = run;
+    let Run { tool, call, prepared, leave, env, workspace, memories, session, hub, cancel } = run;
     let id = call.id;
     let mut goes_on = None;
     let changes_files = spec::find(&call.tool).is_some_and(|spec| spec.class != Class::Read);
@@ -127,6 +139,10 @@ pub(super) async fn run_tool(run: Run, mailbox: Mailbox) {
             while let Some(event) = incoming.recv().await {
                 match event {
                     ToolEvent::Process(process) => send(&mailbox, InputBody::ToolProcess { call: id, process }).await,
+                    ToolEvent::Memory(change, reply) => {
+                        // A tool that has given up waiting is told nothing; the change counts all the same.
+                        let _ = reply.send(memories.change(change, &session, id).await);
+                    }
                     ToolEvent::Background(task) => goes_on = Some(task),
                     ToolEvent::Output(text) => {
                         hub.append(&Delta::Output { call: id, text });

@@ -2,6 +2,7 @@
 //! into memory after each commit, and the rows are written together a little later, or at once when somebody lists.
 
 use super::grants::GrantWrite;
+use super::memories::{self, MemoryWrite};
 use super::read::{number, state_word, word_state};
 use super::record::{Counters, IndexedSession, ListFilter, ListPage, ProjectRecord, SessionRow};
 use super::writer::Commands;
@@ -126,6 +127,8 @@ pub(super) enum UserWrite {
     Repair(ProjectKey, Vec<IndexRow>),
     /// What a user decided for a project.
     Grant(GrantWrite),
+    /// What is remembered for the user.
+    Memory(MemoryWrite),
 }
 
 /// See [`UserWrite`].
@@ -153,6 +156,7 @@ impl Commands for UserWriter {
             }
             UserWrite::Repair(project, rows) => sql.repair(project, rows).map(|()| None),
             UserWrite::Grant(write) => sql.grant_write(write).map(|()| None),
+            UserWrite::Memory(write) => memories::write(connection, &self.path, write).map(|()| None),
         }
     }
 

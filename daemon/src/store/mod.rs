@@ -13,6 +13,7 @@ mod error;
 mod grants;
 mod index;
 pub mod inspect;
+mod memories;
 mod mirror;
 mod pack;
 mod private;
@@ -35,6 +36,7 @@ mod tests;
 pub use database::Health;
 pub use error::StoreError;
 pub use grants::LastingGrant;
+pub use memories::{MEMORIES, Memory, MemoryWrite, MemoryWritten, Origin};
 pub use project::ProjectStore;
 pub use projections::ProjectionStats;
 pub use record::{

@@ -5,6 +5,7 @@ use super::artifact;
 use super::database::{self, Health};
 use super::encode;
 use super::index::{Index, IndexRow};
+use super::memories;
 use super::mirror::{self, Backlog, Mirrors};
 use super::projections::ProjectionStats;
 use super::read::{self, Reader};
@@ -25,6 +26,7 @@ use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::Outcome;
 use plimsoll_core::transcript::batch::Batch;
 use plimsoll_core::transcript::epoch::Epoch;
+use plimsoll_core::workspace::memory::Scope;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -48,6 +50,8 @@ struct Inner {
     readers: Readers,
     backlog: Arc<Backlog>,
     mirrors: Mutex<Option<JoinHandle<Vec<MirrorMark>>>>,
+    /// Held while a memory is written, until its file is right.
+    memory: tokio::sync::Mutex<()>,
 }
 
 /// The database of a project below its folder.
@@ -87,6 +91,7 @@ impl ProjectStore {
         for id in doomed(&opened.connection, &path)? {
             private::remove(&folder.join(id.as_str()))?;
         }
+        memories::mirror_opened(&folder, &opened.connection, &path, Scope::Project);
         let backlog = Arc::new(Backlog::default());
         let commands =
             ProjectWriter { path: path.clone(), index, project: record.key.clone(), mirror: Arc::clone(&backlog) };
@@ -119,13 +124,14 @@ impl ProjectStore {
             readers,
             backlog,
             mirrors: Mutex::new(Some(thread)),
+            memory: tokio::sync::Mutex::default(),
         };
         Ok(OpenedProject { store: Self { inner: Arc::new(inner) }, rows })
     }
 
     /// Notes in the project's own database whose it is.
     pub(super) async fn describe(&self) -> Result<(), StoreError> {
-        self.inner.writer.run(Write::Describe(self.inner.record.clone())).await.map(|_| ())
+        self.run(Write::Describe(self.inner.record.clone())).await
     }
 
     /// Whether nobody but the caller has a handle.
@@ -396,6 +402,24 @@ impl ProjectStore {
             // No command that names a session gives anything else.
             Written::Done => Err(StoreError::closed(&self.inner.database)),
         }
+    }
+
+    pub(super) fn memory_lock(&self) -> &tokio::sync::Mutex<()> {
+        &self.inner.memory
+    }
+
+    /// Performs a command that gives nothing.
+    pub(super) async fn run(&self, command: Write) -> Result<(), StoreError> {
+        self.inner.writer.run(command).await.map(|_| ())
+    }
+
+    /// Reads what belongs to no session.
+    pub(super) async fn read_all<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection, &Path) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let path = self.inner.database.clone();
+        self.inner.readers.read(move |connection| work(connection, &path)).await
     }
 
     async fn read<T: Send + 'static>(

@@ -32,6 +32,7 @@ pub(super) static PROJECT: Series = Series {
         migration!("project/0001_sessions"),
         migration!("project/0002_shown"),
         migration!("project/0004_segment_tokens"),
+        migration!("project/0005_memories"),
         migration!("project/0006_projection_stats"),
         migration!("project/0007_before_plan"),
     ],
@@ -40,7 +41,7 @@ pub(super) static PROJECT: Series = Series {
 /// `user.db`. The id is `PLMU` in ASCII.
 pub(super) static USER: Series = Series {
     application_id: 0x504C_4D55,
-    migrations: &[migration!("user/0001_projects"), migration!("user/0002_grants")],
+    migrations: &[migration!("user/0001_projects"), migration!("user/0002_grants"), migration!("user/0003_memories")],
 };
 
 impl Series {

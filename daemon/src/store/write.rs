@@ -2,6 +2,7 @@
 
 use super::encode::{Encoded, EpochRows, RequestRows, StateRow, Text};
 use super::index::{Index, IndexRow};
+use super::memories::{self, MemoryWrite};
 use super::pack::pack;
 use super::record::{ProjectRecord, SessionRecord, SessionRow};
 use super::writer::Commands;
@@ -36,6 +37,8 @@ pub(super) enum Write {
     FolderGone(SessionId),
     /// How far mirrors are known to be right.
     Mirrors(Vec<MirrorMark>),
+    /// What is remembered for the project.
+    Memory(MemoryWrite),
     #[cfg(test)]
     LimitPages(u32),
 }
@@ -89,6 +92,7 @@ impl Commands for ProjectWriter {
                 Ok(Written::Done)
             }
             Write::Mirrors(marks) => sql.mirrors(marks),
+            Write::Memory(write) => memories::write(connection, &self.path, write).map(|()| Written::Done),
             #[cfg(test)]
             Write::LimitPages(pages) => {
                 let limit = connection.query_row(&format!("PRAGMA max_page_count={pages}"), [], |_| Ok(()));

@@ -2,7 +2,8 @@
 
 use super::cut::one_line;
 use super::head::instructions_budget;
-use super::{edit_history, git_status, instructions, open_files, project_layout, user_info};
+use super::lists::{self, List};
+use super::{edit_history, git_status, instructions, memories, open_files, project_layout, rules, skills, user_info};
 use crate::id::ItemNo;
 use crate::prompt::{self, Prompts};
 use crate::transcript::epoch::Stated;
@@ -26,8 +27,10 @@ pub struct Changes {
     pub additional_data: String,
     /// The blocks that it states, by name.
     pub said: Vec<String>,
-    /// Messages for the tail, with their tags, each with the block that it states: instruction files that changed.
+    /// Messages for the tail, with their tags, each with the block that it states: instruction files and rules that changed.
     pub reminders: Vec<(String, String)>,
+    /// A message for the tail with its tags, and the blocks that it states: lines of lists that the head gave and that changed.
+    pub lists: Option<(Vec<String>, String)>,
     /// What has been said once these are sent, but for where.
     pub stated: Stated,
     /// What people are told: which files are longer than their share of the window, each once.
@@ -42,7 +45,47 @@ pub(super) fn stated_by_head(environment: &Environment, layout: String) -> State
     for source in &environment.instructions {
         stated.blocks.insert(instructions::block_name(source), prompt::hash(&source.text));
     }
+    for (_, key, list, _) in lists(environment, 0) {
+        state_list(&mut stated, key, &list);
+    }
     stated
+}
+
+/// The lists that the head gives: their name in words, their name among what was stated, what they say now, and what news
+/// of them may cost for a model with this window.
+fn lists(environment: &Environment, window: u64) -> [(&'static str, &'static str, List, u64); 3] {
+    [
+        ("Memories", "memories", memories::list(&environment.memories), memories::budget(window)),
+        ("Skills", "skills", skills::list(&environment.skills), skills::budget(window)),
+        ("Rules for fetch_rules", "rules", rules::list(&environment.rules), rules::budget()),
+    ]
+}
+
+/// Gives what was said of the list before.
+fn state_list(stated: &mut Stated, key: &str, list: &List) -> String {
+    let (before, now) = (stated.blocks.get(key).cloned().unwrap_or_default(), list.stated());
+    if before != now {
+        stated.blocks.insert(key.to_owned(), now);
+    }
+    before
+}
+
+fn list_changes(
+    environment: &Environment,
+    stated: &mut Stated,
+    window: u64,
+    prompts: &Prompts,
+) -> Option<(Vec<String>, String)> {
+    let (mut names, mut told) = (Vec::new(), Vec::new());
+    for (name, key, list, budget) in lists(environment, window) {
+        let before = state_list(stated, key, &list);
+        if let Some(lines) = lists::changed(name, &before, &list, budget) {
+            names.push(key.to_owned());
+            told.push(lines);
+        }
+    }
+    let text = || prompt::reminder(&prompts.render(&prompt::LISTS_CHANGED, &[("lists", &told.join("\n\n"))]));
+    (!told.is_empty()).then(|| (names, text()))
 }
 
 /// What a view says that begins with a head saying `head`, and keeps from the one before (`old`) the items from `first` on.
@@ -77,9 +120,18 @@ pub fn changes(environment: &Environment, said: &Stated, window: u64, prompts: &
     }
     edits(environment, &mut tale, prompts);
     let budget = instructions_budget(window);
-    let reminders = instruction_changes(environment, &mut tale.stated, budget, prompts);
+    let mut reminders = instruction_changes(environment, &mut tale.stated, budget, prompts);
+    reminders.extend(rules::changed(&environment.rules, &mut tale.stated, budget, prompts));
+    let lists = list_changes(environment, &mut tale.stated, window, prompts);
     let notice = cut(environment, &mut tale.stated, budget);
-    Changes { additional_data: tale.blocks.join("\n\n"), said: tale.said, reminders, stated: tale.stated, notice }
+    Changes {
+        additional_data: tale.blocks.join("\n\n"),
+        said: tale.said,
+        reminders,
+        lists,
+        stated: tale.stated,
+        notice,
+    }
 }
 
 /// What is said, as it comes together.

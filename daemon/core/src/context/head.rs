@@ -51,7 +51,7 @@ pub fn head(environment: &Environment, basis: &Basis<'_>) -> Head {
         tools: SPECS.iter().map(|spec| tool(spec, prompts, &context)).collect(),
         system: vec![
             prompts.system(&names),
-            dynamic::render(environment, language, project_layout::DEFAULT_BUDGET, prompts),
+            dynamic::render(environment, language, project_layout::DEFAULT_BUDGET, window, prompts),
         ],
         preamble: instructions::render(&environment.instructions, instructions_budget(window), prompts)
             .map(Message::User),
@@ -61,7 +61,7 @@ pub fn head(environment: &Environment, basis: &Basis<'_>) -> Head {
 }
 
 /// Tokens that instruction files may take.
-pub(super) fn instructions_budget(window: u64) -> u64 {
+pub fn instructions_budget(window: u64) -> u64 {
     window / INSTRUCTIONS_SHARE
 }
 

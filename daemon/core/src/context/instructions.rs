@@ -1,6 +1,6 @@
 //! Layer 4: the instruction files, as the first user message, and the messages that say that one of them changed.
 
-use super::cut::fitting;
+use super::cut::{fitting, one_line};
 use crate::escape;
 use crate::prompt::{self, Prompts};
 use crate::workspace::InstructionSource;
@@ -47,15 +47,22 @@ pub fn block_name(source: &InstructionSource) -> String {
 }
 
 fn file(source: &InstructionSource, left: &mut u64) -> String {
-    let text = escape::data(&source.text);
+    block(&source.path, None, &source.text, left)
+}
+
+/// The block of one file, whose text may be about some files only. Of a text that does not fit what is left, the lines that
+/// do, with the call for the rest.
+pub(super) fn block(path: &str, about: Option<&str>, text: &str, left: &mut u64) -> String {
+    let text = escape::data(text);
     let lines: Vec<&str> = text.lines().collect();
     let fit = fitting(lines.iter().copied(), left);
-    let path = escape::data(&source.path).replace('"', "\\x22");
+    let attribute = |value: &str| one_line(value).replace('"', "\\x22");
+    let about = about.map(|about| format!(" for=\"{}\"", attribute(about))).unwrap_or_default();
     let mut shown = lines.get(..fit).unwrap_or_default().join("\n");
     if fit < lines.len() {
         // A later file must not squeeze itself behind a cut one.
         *left = 0;
-        let call = serde_json::json!({ "target_file": source.path, "offset": fit + 1 });
+        let call = serde_json::json!({ "target_file": path, "offset": fit + 1 });
         let gap = if shown.is_empty() { "" } else { "\n" };
         shown = format!(
             "{shown}{gap}[{fit} of {} lines shown; the rest: read_file {}]",
@@ -63,7 +70,7 @@ fn file(source: &InstructionSource, left: &mut u64) -> String {
             escape::data(&call.to_string())
         );
     }
-    format!("<project_instructions path=\"{path}\">\n{shown}\n</project_instructions>")
+    format!("<project_instructions path=\"{}\"{about}>\n{shown}\n</project_instructions>", attribute(path))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What a running turn remembers.
 
 use super::input::TimerId;
+use crate::context::rules::Touched;
 use crate::event::{Ask, AskChoice};
 use crate::id::{AskId, CallId, RequestNo, StepNo, TurnNo};
 use crate::ledger::Operation;
@@ -21,6 +22,9 @@ pub(super) struct Turn {
     pub(super) text: String,
     /// What was collected when it began; empty in a turn that was taken up from the store.
     pub(super) environment: Box<crate::workspace::Environment>,
+    pub(super) surroundings: Surroundings,
+    /// What its calls touched.
+    pub(super) touched: Touched,
     pub(super) key: Option<String>,
     pub(super) phase: Phase,
     pub(super) usage: Usage,
@@ -37,6 +41,17 @@ pub(super) struct Turn {
     pub(super) same: Option<(String, u32)>,
     /// Model requests after which the user is asked whether to go on.
     pub(super) steps_allowed: u64,
+}
+
+/// Whether `environment` is that of the turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Surroundings {
+    /// It is, or comes before the turn's first request.
+    Known,
+    /// The turn was taken up from the store, and nothing has asked for it yet.
+    Unknown,
+    /// The turn was taken up from the store, and it is being collected.
+    Asked,
 }
 
 /// What the turn waits for.

@@ -5,6 +5,7 @@ mod context;
 mod daemon;
 mod editor;
 pub(super) mod life;
+mod memory;
 mod permission;
 mod project;
 pub(super) mod repeat;
@@ -26,6 +27,7 @@ use plimsoll_protocol::daemon::DaemonApiServer as _;
 use plimsoll_protocol::editor::EditorApiServer as _;
 use plimsoll_protocol::error::ErrorKind;
 use plimsoll_protocol::life::LifeApiServer as _;
+use plimsoll_protocol::memory::MemoryApiServer as _;
 use plimsoll_protocol::permission::PermissionApiServer as _;
 use plimsoll_protocol::project::ProjectApiServer as _;
 use plimsoll_protocol::request::RequestApiServer as _;
@@ -37,7 +39,7 @@ use std::sync::Arc;
 /// The table of all methods.
 pub fn module(service: Service, life: Life) -> Methods {
     let steered = life.steered();
-    let parts: [Methods; 11] = [
+    let parts: [Methods; 12] = [
         life::Methods { life: life.clone() }.into_rpc().into(),
         daemon::Methods { life, service: service.clone() }.into_rpc().into(),
         project::Methods { service: service.clone() }.into_rpc().into(),
@@ -45,6 +47,7 @@ pub fn module(service: Service, life: Life) -> Methods {
         transcript::Methods { service: service.clone() }.into_rpc().into(),
         turn::Methods { service: service.clone(), steered }.into_rpc().into(),
         permission::Methods { service: service.clone() }.into_rpc().into(),
+        memory::Methods { service: service.clone() }.into_rpc().into(),
         checkpoint::Methods { service: service.clone() }.into_rpc().into(),
         context::Methods { service: service.clone() }.into_rpc().into(),
         request::Methods { service: service.clone() }.into_rpc().into(),

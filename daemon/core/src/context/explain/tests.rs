@@ -72,6 +72,8 @@ fn shown(text: &str) -> BTreeMap<CallId, StoredProjection> {
                 whole: 1,
                 saved: 0,
                 shown: vec![],
+                whole: 1,
+                saved: 0,
             };
             (CallId(id), projection)
         })

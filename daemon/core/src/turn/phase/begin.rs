@@ -3,10 +3,11 @@
 use super::super::effect::Effect;
 use super::super::input::Prompt;
 use super::super::machine::{MAX_QUEUED, Machine};
-use super::super::state::{Phase, Turn};
+use super::super::state::{Phase, Surroundings, Turn};
 use crate::context;
 use crate::context::edit_history;
 use crate::context::head::{Basis, Head, head};
+use crate::context::rules::Touched;
 use crate::context::tool_facts::tool_facts;
 use crate::context::view::Opening;
 use crate::event::{EventBody, TurnEnd};
@@ -54,6 +55,8 @@ impl Machine {
             step: StepNo(0),
             text: prompt.text,
             environment: Box::default(),
+            surroundings: Surroundings::Known,
+            touched: Touched::default(),
             key: prompt.key,
             phase: Phase::Collecting,
             usage: Usage::default(),
@@ -95,11 +98,15 @@ impl Machine {
     /// The environment is known: the user's message and the first request are one commit.
     pub(in crate::turn) fn collected(&mut self, turn: TurnNo, environment: &Environment) {
         let Some(running) = &self.turn else { return };
-        if running.no != turn || !matches!(running.phase, Phase::Collecting) {
+        if running.no != turn {
+            return;
+        }
+        if !matches!(running.phase, Phase::Collecting) {
+            self.surroundings_known(environment);
             return;
         }
         if let Some(turn) = &mut self.turn {
-            turn.environment = Box::new(environment.clone());
+            *turn.environment = environment.clone();
         }
         let text = self.start_turn();
         self.see_revision(environment.revision);
@@ -150,6 +157,7 @@ impl Machine {
             .reminders
             .iter()
             .map(|(_, text)| text)
+            .chain(changes.lists.iter().map(|(_, text)| text))
             .chain([&changes.additional_data])
             .map(|text| tokens(text))
             .sum::<u64>();
@@ -179,6 +187,10 @@ impl Machine {
                 let item = self.remind(MetaCause::InstructionsChanged, text);
                 stated.say([block], item);
             }
+        }
+        if let Some((names, text)) = changes.lists {
+            let item = self.remind(MetaCause::ListsChanged, text);
+            stated.say(&names, item);
         }
         self.tell_stale_todos();
         self.tell();

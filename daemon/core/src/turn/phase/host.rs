@@ -12,6 +12,11 @@ impl Machine {
     pub(in crate::turn) fn run_host(&mut self, call: &Call) {
         let outcome = match call.tool.as_str() {
             "todo_write" => self.write_todos(call),
+            "fetch_rules" => match self.fetch_rules(call) {
+                Some(outcome) => outcome,
+                // It waits for the surroundings.
+                None => return,
+            },
             "enter_plan_mode" => self.enter_plan_mode(),
             super::plan::EXIT => return self.exit_plan_mode(call),
             other => Outcome::failed(format!("`{other}` cannot be called here.")),

@@ -14,6 +14,7 @@ impl Machine {
         result: Result<Prepared, String>,
     ) -> Result<Prepared, String> {
         let prepared = result?;
+        self.touch(&prepared);
         if let Some(slot) = self.slot(id) {
             slot.target = prepared.targets.first().map(|target| target.path.clone());
         }

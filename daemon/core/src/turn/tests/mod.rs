@@ -13,6 +13,7 @@ mod preview;
 mod random;
 mod reader;
 mod reminders;
+mod rules;
 mod saving;
 mod seen;
 mod sessions;

@@ -11,6 +11,7 @@ use crate::path::WorkspacePath;
 use crate::permission::policy::Mode;
 use crate::tool::call::{Prepared, Target, Zone};
 use crate::tool::outcome::{Body, CommandRun, Exit, Outcome, Output, Status, TaskEnd, TaskState};
+use crate::workspace::{InstructionSource, MemoryEntry, Rule};
 use proptest::prelude::*;
 
 /// One random decision: what happens next, and how.
@@ -21,6 +22,23 @@ pub(super) fn dice() -> impl Strategy<Value = Dice> {
     (any::<u8>(), any::<u8>(), any::<u8>()).prop_map(|(a, b, c)| Dice(a, b, c))
 }
 
+/// A world with rules about what its calls touch, memories and skills.
+fn world() -> World {
+    let mut world = World::new(Api::OpenaiChat);
+    world.environment.user_info.roots = vec!["/w".into()];
+    let rule = |name: &str, globs: &[&str]| Rule {
+        name: name.into(),
+        path: format!("/w/.plimsoll/rules/{name}.md"),
+        root: Some(0),
+        description: None,
+        globs: globs.iter().map(|glob| (*glob).into()).collect(),
+        text: format!("Rule {name}."),
+    };
+    world.environment.rules = vec![rule("all", &["*"]), rule("asked", &[])];
+    world.environment.memories = vec![MemoryEntry { id: "m1".into(), title: "One".into(), path: "/d/m1.md".into() }];
+    world
+}
+
 fn prepared(dice: Dice, command: bool) -> Result<Prepared, String> {
     let zone = match dice.1 % 8 {
         0 => return Err("no such file".into()),
@@ -29,7 +47,14 @@ fn prepared(dice: Dice, command: bool) -> Result<Prepared, String> {
         _ => Zone::Root(WorkspacePath::new(0, "a")),
     };
     let targets = vec![Target { path: "/w/a".into(), zone }];
-    Ok(Prepared { targets, command: command.then(|| "make".to_owned()), title: "do it".into(), ..Prepared::default() })
+    let nested = InstructionSource { path: "/w/sub/AGENTS.md".into(), text: format!("Nested {}.", dice.2 % 2) };
+    Ok(Prepared {
+        targets,
+        command: command.then(|| "make".to_owned()),
+        title: "do it".into(),
+        nested: if dice.2.is_multiple_of(3) { vec![nested] } else { vec![] },
+        ..Prepared::default()
+    })
 }
 
 /// A command that goes on in the background.
@@ -55,6 +80,10 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
         Pending::Collect(turn) => {
             if dice.2.is_multiple_of(5) {
                 world.environment.instructions[0].text.push('!');
+            }
+            if dice.1.is_multiple_of(5) {
+                world.environment.rules[0].text.push('!');
+                world.environment.memories[0].title.push('!');
             }
             world.collected.insert(turn, world.environment.clone());
             let environment = Box::new(world.environment.clone());
@@ -137,6 +166,7 @@ fn model(world: &mut World, dice: Dice, request: crate::id::RequestNo, body: Vec
                     1 => call("no_such_tool", "{}"),
                     2 | 3 => call("run_terminal_cmd", r#"{"command":"make"}"#),
                     4 => call("todo_write", r#"{"merge":false,"todos":[{"id":"1","content":"x","status":"pending"}]}"#),
+                    5 if dice.1 & 1 == 0 => call("fetch_rules", r#"{"rule_names":["asked"]}"#),
                     7 => call("enter_plan_mode", "{}"),
                     8 => call("exit_plan_mode", if dice.1 < 128 { "{}" } else { r#"{"plan":"1. look"}"# }),
                     5 => call("grep", r#"{"pattern":"x","cursor":"c1:5"}"#),
@@ -197,7 +227,7 @@ proptest! {
 
     #[test]
     fn any_interleaving_keeps_calls_and_results_paired_and_ends(rolls in proptest::collection::vec(dice(), 1..160), crashes: bool) {
-        let mut world = World::new(Api::OpenaiChat);
+        let mut world = world();
         world.prompt("begin");
         for roll in rolls {
             act(&mut world, roll, crashes);
@@ -216,7 +246,7 @@ proptest! {
 
     #[test]
     fn a_session_taken_up_again_sends_the_same_bytes(rolls in proptest::collection::vec(dice(), 1..120)) {
-        let mut world = World::new(Api::OpenaiChat);
+        let mut world = world();
         world.prompt("begin");
         for roll in rolls {
             act(&mut world, roll, false);
@@ -224,7 +254,7 @@ proptest! {
         run_down(&mut world);
         let stored = world.stored.clone();
         let next = |world: &mut World| {
-            world.environment = World::new(Api::OpenaiChat).environment;
+            world.environment = self::world().environment;
             world.pending.clear();
             world.bodies.clear();
             world.prompt("go on");
