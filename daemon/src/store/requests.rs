@@ -172,9 +172,8 @@ impl Reader<'_> {
                 return Ok(Err(damaged("is missing")));
             };
             let (tokens, images): (Option<i64>, u32) = (row.get(4)?, row.get(5)?);
-            let text = match self.text(row, 1)? {
-                Ok(text) => text,
-                Err(_) => return Ok(Err(damaged("cannot be unpacked"))),
+            let Ok(text) = self.text(row, 1)? else {
+                return Ok(Err(damaged("cannot be unpacked")));
             };
             let segment = match tokens {
                 Some(tokens) => Segment::counted(text, tokens as u64, images),

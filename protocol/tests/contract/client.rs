@@ -274,6 +274,11 @@ async fn context_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn e
     let request::GetParams { session, request, check } = p;
     let _ = RequestApiClient::get(recorder, session, request, check).await;
 
+    let p = request::ProjectionsParams { session: "s".into(), all: Some(true) };
+    expect("request/projections", &p);
+    let request::ProjectionsParams { session, all } = p;
+    let _ = recorder.projections(session, all).await;
+
     let p = request::ReplayParams { session: "s".into(), request: 3, offset: Some(1), limit: Some(2) };
     expect("request/replay", &p);
     let request::ReplayParams { session, request, offset, limit } = p;

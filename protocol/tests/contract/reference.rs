@@ -69,6 +69,7 @@ check! {
     "project/trust": project::TrustParams => project::Project;
     "request/get": request::GetParams => request::GetResult;
     "request/list": request::ListParams => request::ListResult;
+    "request/projections": request::ProjectionsParams => request::ProjectionsResult;
     "request/replay": request::ReplayParams => request::ReplayResult;
     "session/attach": session::AttachParams => String;
     "session/create": session::CreateParams => session::SessionInfo;
