@@ -72,8 +72,6 @@ fn shown(text: &str) -> BTreeMap<CallId, StoredProjection> {
                 whole: 1,
                 saved: 0,
                 shown: vec![],
-                whole: 1,
-                saved: 0,
             };
             (CallId(id), projection)
         })
