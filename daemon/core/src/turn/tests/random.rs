@@ -82,8 +82,8 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
                 world.environment.instructions[0].text.push('!');
             }
             if dice.1.is_multiple_of(5) {
-                world.environment.rules[0].text.push('!');
-                world.environment.memories[0].title.push('!');
+                world.environment.rules.iter_mut().for_each(|rule| rule.text.push('!'));
+                world.environment.memories.iter_mut().for_each(|memory| memory.title.push('!'));
             }
             world.collected.insert(turn, world.environment.clone());
             let environment = Box::new(world.environment.clone());
