@@ -139,7 +139,7 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     let p = DeleteParams { session: "s".into(), idempotency_key: some("k") };
     expect("session/delete", &p);
     let DeleteParams { session, idempotency_key } = p;
-    let _ = recorder.delete(session, idempotency_key).await;
+    let _ = SessionApiClient::delete(&recorder, session, idempotency_key).await;
 
     let p = AttachParams { session: "s".into(), after: Some(7) };
     expect("session/attach", &p);
