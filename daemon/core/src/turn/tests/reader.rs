@@ -20,7 +20,9 @@ pub(super) fn statements(segments: &[Segment]) -> Vec<(String, String)> {
         if value["role"] != "assistant" && value["role"] != "tool" {
             let mut texts = Vec::new();
             collect(&value, &mut texts);
-            texts.iter().for_each(|text| read(text, &mut found));
+            for text in texts {
+                read(text, &mut found);
+            }
         }
     }
     found
@@ -70,7 +72,11 @@ fn collect<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
                 }
             }
         }
-        Value::Array(values) => values.iter().for_each(|value| collect(value, texts)),
+        Value::Array(values) => {
+            for value in values {
+                collect(value, texts);
+            }
+        }
         // A block of system text may stand alone.
         Value::String(text) => texts.push(text),
         _ => {}

@@ -101,9 +101,15 @@ fn unmark(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.remove("cache_control");
-            fields.values_mut().for_each(unmark);
+            for value in fields.values_mut() {
+                unmark(value);
+            }
         }
-        Value::Array(values) => values.iter_mut().for_each(unmark),
+        Value::Array(values) => {
+            for value in values {
+                unmark(value);
+            }
+        }
         _ => {}
     }
 }

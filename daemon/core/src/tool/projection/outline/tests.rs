@@ -13,7 +13,7 @@ fn check(path: &str, text: &str, expected: &str) {
 fn rust() {
     check(
         "src/a.rs",
-        r##"//! fn in_docs()
+        r#"//! fn in_docs()
 pub struct Unit;
 pub(crate) struct Point<'a> {
     x: &'a str,
@@ -48,7 +48,7 @@ mod tests {
     /* fn commented() { */
     fn a_fact() {}
 }
-"##,
+"#,
         "
 2 pub struct Unit;
 3 pub(crate) struct Point<'a>
