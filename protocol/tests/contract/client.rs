@@ -8,6 +8,7 @@ use plimsoll_protocol::context::{self, ContextApiClient};
 use plimsoll_protocol::daemon::{DaemonApiClient, StopParams};
 use plimsoll_protocol::editor::{EditorApiClient, EditorFile, LineRange, StateParams};
 use plimsoll_protocol::life::{ClientCapabilities, ClientInfo, InitializeParams, LifeApiClient};
+use plimsoll_protocol::memory::{self, MemoryApiClient};
 use plimsoll_protocol::permission::{Choice, GrantsParams, PermissionApiClient, RespondParams, RevokeParams};
 use plimsoll_protocol::project::{OpenParams, ProjectApiClient, TrustParams};
 use plimsoll_protocol::request::{self, RequestApiClient};
@@ -138,7 +139,7 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     let p = DeleteParams { session: "s".into(), idempotency_key: some("k") };
     expect("session/delete", &p);
     let DeleteParams { session, idempotency_key } = p;
-    let _ = recorder.delete(session, idempotency_key).await;
+    let _ = SessionApiClient::delete(&recorder, session, idempotency_key).await;
 
     let p = AttachParams { session: "s".into(), after: Some(7) };
     expect("session/attach", &p);
@@ -195,6 +196,7 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     let _ = recorder.revoke(project, grant, idempotency_key).await;
     checkpoint_calls(&recorder, &mut expect).await;
     context_calls(&recorder, &mut expect).await;
+    memory_calls(&recorder, &mut expect).await;
 
     let file = EditorFile {
         path: "/a".into(),
@@ -249,6 +251,18 @@ async fn checkpoint_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dy
     expect("checkpoint/restore", &p);
     let checkpoint::RestoreParams { session, turn, from, call, skip, force, dry_run, idempotency_key } = p;
     let _ = recorder.restore(session, turn, from, call, skip, force, dry_run, idempotency_key).await;
+}
+
+async fn memory_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn erased::Params) -> Option<Value>) {
+    let p = memory::ListParams { project: "p".into() };
+    expect("memory/list", &p);
+    let memory::ListParams { project } = p;
+    let _ = MemoryApiClient::list(recorder, project).await;
+
+    let p = memory::DeleteParams { project: "p".into(), id: "m3".into(), idempotency_key: some("k") };
+    expect("memory/delete", &p);
+    let memory::DeleteParams { project, id, idempotency_key } = p;
+    let _ = MemoryApiClient::delete(recorder, project, id, idempotency_key).await;
 }
 
 async fn context_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn erased::Params) -> Option<Value>) {

@@ -61,6 +61,8 @@ check! {
     "daemon/stop": daemon::StopParams => Done;
     "editor/state": editor::StateParams => Done;
     "initialize": life::InitializeParams => life::InitializeResult;
+    "memory/delete": memory::DeleteParams => Done;
+    "memory/list": memory::ListParams => memory::ListResult;
     "permission/grants": permission::GrantsParams => permission::GrantsResult;
     "permission/respond": permission::RespondParams => permission::RespondResult;
     "permission/revoke": permission::RevokeParams => Done;

@@ -82,8 +82,8 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
                 world.environment.instructions[0].text.push('!');
             }
             if dice.1.is_multiple_of(5) {
-                world.environment.rules.first_mut().into_iter().for_each(|rule| rule.text.push('!'));
-                world.environment.memories.first_mut().into_iter().for_each(|memory| memory.title.push('!'));
+                world.environment.rules.iter_mut().for_each(|rule| rule.text.push('!'));
+                world.environment.memories.iter_mut().for_each(|memory| memory.title.push('!'));
             }
             // A turn that was taken up collects once more, and states nothing of it.
             world.collected.entry(turn).or_insert_with(|| world.environment.clone());
