@@ -22,6 +22,7 @@ mod interrupt;
 mod models;
 mod no_network;
 mod permissions;
+mod prompts;
 mod sandbox;
 mod secrets;
 mod sessions;

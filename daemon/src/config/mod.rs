@@ -8,6 +8,7 @@ mod error;
 mod folders;
 mod nearest;
 mod permissions;
+mod prompts;
 mod raw;
 mod resolve;
 
@@ -15,4 +16,5 @@ pub use error::{ConfigError, Place};
 pub use folders::{FolderError, Folders, private_append, private_file};
 pub use permissions::{Permissions, parse_rule};
 pub use plimsoll_core::permission::policy::{Mode as PermissionMode, UnknownMode};
+pub use prompts::{OwnTexts, PromptChoice, TextFiles};
 pub use resolve::{Config, FoundKey, OFFLINE_MODEL, Overrides};

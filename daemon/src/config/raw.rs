@@ -3,10 +3,12 @@
 //! the files together.
 
 mod permissions;
+mod prompt;
 mod provider;
 mod table;
 
 pub use permissions::{RawPermissions, rule};
+pub use prompt::RawPrompt;
 pub use provider::RawProvider;
 
 use super::error::{ConfigError, Place};
@@ -38,6 +40,8 @@ pub struct RawConfig {
     pub language: Option<Located<String>>,
     /// `[permissions]`.
     pub permissions: RawPermissions,
+    /// `[prompt]`.
+    pub prompt: RawPrompt,
     /// `limits.max_steps_per_turn`.
     pub max_steps_per_turn: Option<Located<u32>>,
     /// `limits.session_cost`, in US dollars.
@@ -87,6 +91,9 @@ impl RawConfig {
         raw.language = top.string("language")?;
         if let Some(permissions) = top.table("permissions")? {
             raw.permissions = RawPermissions::parse(permissions)?;
+        }
+        if let Some(prompt) = top.table("prompt")? {
+            raw.prompt = RawPrompt::parse(prompt)?;
         }
         if let Some(mut limits) = top.table("limits")? {
             raw.max_steps_per_turn = limits.number("max_steps_per_turn", 1, MAX_STEPS_LIMIT)?.map(narrow);

@@ -12,6 +12,7 @@ use super::error::{ConfigError, Place};
 use super::folders::Folders;
 use super::nearest::nearest;
 use super::permissions::Permissions;
+use super::prompts::PromptChoice;
 use super::raw::{Located, MAX_STEPS_LIMIT, RawConfig, RawProvider, bad_model_id, split_model_id};
 use crate::provider::endpoint::{Endpoint, KeySource};
 use found::found_keys;
@@ -56,6 +57,8 @@ pub struct Config {
     pub model_id: String,
     /// Mode, rules and declared folders.
     pub permissions: Permissions,
+    /// The texts of new sessions.
+    pub prompts: PromptChoice,
     /// The language of answers; none: that of the prompt.
     pub language: Option<String>,
     /// Most steps of one turn.
@@ -116,6 +119,8 @@ impl Config {
         let mut warnings = managed.warnings.clone();
         warnings.extend(user.warnings);
         let permissions = Permissions::of_user(user.permissions, &mut warnings)?;
+        let mut prompts = PromptChoice::default();
+        prompts.add(user.prompt);
         let (model_id, model_place) = match user.model {
             Some(model) => (model.value, model.place),
             None => (OFFLINE_MODEL.to_owned(), Place::WholeFile(file.clone())),
@@ -124,6 +129,7 @@ impl Config {
             model_id,
             model_place,
             permissions,
+            prompts,
             language: user.language.map(|language| language.value),
             max_steps_per_turn: user.max_steps_per_turn.map_or(DEFAULT_MAX_STEPS, |steps| steps.value),
             session_cost: user.session_cost.and_then(|cost| limit(cost.value)),
@@ -174,6 +180,7 @@ impl Config {
             }
         }
         self.permissions.add_project(project.permissions, &mut self.warnings);
+        PromptChoice::ignore(&project.prompt, &mut self.warnings);
         if let Some(language) = project.language {
             self.language = Some(language.value);
         }
@@ -226,6 +233,7 @@ impl Config {
             self.managed_model = Some(model);
         }
         self.permissions.add_managed(managed.permissions)?;
+        self.prompts.add(managed.prompt);
         if let Some(language) = managed.language {
             self.language = Some(language.value);
         }

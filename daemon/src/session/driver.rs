@@ -272,6 +272,12 @@ impl Driver {
         }
     }
 
+    /// The next epoch has the texts of now.
+    fn set_texts(&mut self) {
+        let (Some(machine), Some(turn)) = (&mut self.machine, &self.running) else { return };
+        machine.set_texts(turn.prompts.clone(), turn.language.clone(), turn.text_warnings.clone());
+    }
+
     fn forget_ended(&mut self, body: &InputBody) {
         match body {
             InputBody::ToolFinished { call, .. } => {
@@ -409,6 +415,7 @@ impl Driver {
     fn collect(&mut self, turn: TurnNo, wanted: Wanted) {
         self.running = self.turns.remove(&turn);
         self.set_policy();
+        self.set_texts();
         self.count();
         let editor = self.project.shared.editors.of(&self.project.key);
         let environment = Environment {

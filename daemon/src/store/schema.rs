@@ -28,7 +28,11 @@ macro_rules! migration {
 /// A project's `plimsoll.db`. The id is `PLMP` in ASCII.
 pub(super) static PROJECT: Series = Series {
     application_id: 0x504C_4D50,
-    migrations: &[migration!("project/0001_sessions"), migration!("project/0002_shown")],
+    migrations: &[
+        migration!("project/0001_sessions"),
+        migration!("project/0002_shown"),
+        migration!("project/0003_session_prompts"),
+    ],
 };
 
 /// `user.db`. The id is `PLMU` in ASCII.

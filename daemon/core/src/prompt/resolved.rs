@@ -18,6 +18,21 @@ pub enum Bundle {
     Full,
 }
 
+impl Bundle {
+    /// The word that is written and stored.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Lean => "lean",
+            Self::Full => "full",
+        }
+    }
+
+    /// The bundle with this word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        [Self::Lean, Self::Full].into_iter().find(|bundle| bundle.word() == word)
+    }
+}
+
 /// See the module's head. Two are equal when they give the same texts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Prompts {

@@ -175,6 +175,9 @@ impl Machine {
         let head = self.head(environment);
         let epoch = self.view.open_epoch(self.counters.epoch, cause, self.now, &self.settings.model, head);
         self.held.epoch = Some(epoch);
+        for warning in std::mem::take(&mut self.text_warnings) {
+            self.add_notice(NoticeCause::Info, warning);
+        }
     }
 
     /// The head that an epoch would have now.
