@@ -1,5 +1,6 @@
 //! The texts that a session works with: a bundle, and what stands in the place of built-in texts. An epoch pins them.
 
+#[expect(clippy::wildcard_imports, reason = "the table of texts grows, and all of it is for these files")]
 use super::*;
 use crate::escape;
 use serde::{Deserialize, Serialize};
@@ -46,7 +47,6 @@ pub struct Prompts {
     pub overrides: Arc<BTreeMap<String, String>>,
 }
 
-#[expect(clippy::ptr_arg, reason = "serde hands over a reference to the field")]
 fn no_overrides(overrides: &Arc<BTreeMap<String, String>>) -> bool {
     overrides.is_empty()
 }

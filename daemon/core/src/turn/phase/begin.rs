@@ -93,7 +93,7 @@ impl Machine {
             return;
         }
         if let Some(turn) = &mut self.turn {
-            turn.environment = Box::new(environment.clone());
+            *turn.environment = environment.clone();
         }
         let text = self.start_turn();
         self.see_revision(environment.revision);
