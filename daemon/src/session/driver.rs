@@ -251,6 +251,12 @@ impl Driver {
         }
     }
 
+    /// The next epoch has the texts of now.
+    fn set_texts(&mut self) {
+        let (Some(machine), Some(turn)) = (&mut self.machine, &self.running) else { return };
+        machine.set_texts(turn.prompts.clone(), turn.language.clone(), turn.text_warnings.clone());
+    }
+
     fn forget_ended(&mut self, body: &InputBody) {
         match body {
             InputBody::ToolFinished { call, .. } => {
@@ -406,6 +412,7 @@ impl Driver {
             self.running = Some(setup);
         }
         self.set_policy();
+        self.set_texts();
         self.count();
         let editor = self.project.shared.editors.of(&self.project.key);
         let environment = Environment {

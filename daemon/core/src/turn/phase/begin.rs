@@ -221,6 +221,9 @@ impl Machine {
         self.counters.epoch = self.counters.epoch.next();
         let opening = Opening { no: self.counters.epoch, cause, at: self.now };
         self.held.epoch = Some(self.view.open_epoch(opening, &self.settings.model, head, facts));
+        for warning in std::mem::take(&mut self.text_warnings) {
+            self.add_notice(NoticeCause::Info, warning);
+        }
         true
     }
 
