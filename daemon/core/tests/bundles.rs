@@ -179,6 +179,7 @@ fn rule(name: &str, description: &str) -> Rule {
         path: format!(".plimsoll/rules/{name}.md"),
         description: Some(description.into()),
         globs: vec![],
+        root: None,
         text: "Do.\n".into(),
     }
 }

@@ -111,10 +111,11 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
         mode: some("ask"),
         model: some("a/b"),
         idempotency_key: some("k"),
+        base_prompt: some("You are X."),
     };
     expect("session/create", &p);
-    let CreateParams { project, title, mode, model, idempotency_key } = p;
-    let _ = recorder.create(project, title, mode, model, idempotency_key).await;
+    let CreateParams { project, title, mode, model, idempotency_key, base_prompt } = p;
+    let _ = recorder.create(project, title, mode, model, base_prompt, idempotency_key).await;
 
     let p = ListParams { project: some("p"), cursor: some("c"), limit: Some(5) };
     expect("session/list", &p);
