@@ -11,6 +11,7 @@ const TAGS: &[&str] = &[
     "attached_files",
     "edit_history",
     "git_status",
+    "images",
     "linter_errors",
     "open_and_recently_viewed_files",
     "project_instructions",

@@ -62,6 +62,8 @@ texts! {
     GIT_STATUS = "dynamic/git_status.md" ["facts"];
     /// `<open_and_recently_viewed_files>`.
     OPEN_FILES = "dynamic/open_files.md" ["files"];
+    /// What stands before the images of results.
+    OBSERVATION = "dynamic/observation.md" [];
     /// The message that holds the instruction files.
     INSTRUCTIONS = "dynamic/instructions.md" ["files"];
     /// The answer was cut by the connection.

@@ -3,6 +3,7 @@
 
 mod actor;
 pub mod api;
+mod attached;
 mod background;
 mod calls;
 pub mod checkpoint;

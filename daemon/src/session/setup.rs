@@ -1,6 +1,7 @@
 //! What sessions work with: shared by all of a daemon, by those of a project, and for one turn.
 
 use super::api::{ApiError, ApiErrorKind, Client, ProjectInfo};
+use super::attached;
 use super::editors::Editors;
 use super::lasting::Lasting;
 use crate::config::{Config, Folders, Overrides, Permissions};
@@ -20,7 +21,7 @@ use plimsoll_core::permission::policy::{Policy, Sandbox, Shell};
 use plimsoll_core::permission::rule::Rule;
 use plimsoll_core::prompt::Prompts;
 use plimsoll_core::tool::projection::Budget;
-use plimsoll_core::workspace::{EditorState, Environment, GitBlock, Wanted};
+use plimsoll_core::workspace::{AttachedFile, Attachment, EditorState, Environment, GitBlock, Wanted};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -87,6 +88,8 @@ pub(super) struct TurnSetup {
     shell: Shell,
     /// Rules that the client brought along for this turn.
     pub(super) allow: Vec<Rule>,
+    /// What the client put beside the prompt, until the turn is handed to the machine.
+    pub(super) attachments: Vec<Attachment>,
     pub(super) prompts: Prompts,
     pub(super) language: Option<String>,
     pub(super) projection: Budget,
@@ -134,6 +137,7 @@ impl Project {
             sandbox: self.shared.sandbox.found().await,
             shell: if is_bash(client.env.get("PATH").map(String::as_str)) { Shell::Bash } else { Shell::Other },
             allow: Vec::new(),
+            attachments: Vec::new(),
             prompts: Prompts::default(),
             language: None,
             projection: Budget::default(),
@@ -189,14 +193,17 @@ impl TurnSetup {
     }
 
     /// The surroundings now. What cannot be told is said in their place: a turn never fails for it.
-    pub(super) async fn collect(&self, editor: EditorState, _wanted: &Wanted) -> Environment {
+    pub(super) async fn collect(&self, editor: EditorState, wanted: Wanted) -> Environment {
+        let env = Arc::clone(&self.tool_env);
+        // A slow file system holds up this turn and nothing else.
+        let read = tokio::task::spawn_blocking(move || attached::read(&env, wanted.attachments));
         let facts = ClientFacts {
             env: Arc::clone(&self.tool_env.client_env),
             shell: SHELL.to_owned(),
             config_dir: self.config_folder.clone(),
             need_layout: true,
         };
-        match self.workspace.collect(&facts, editor.clone()).await {
+        let mut environment = match self.workspace.collect(&facts, editor.clone()).await {
             Ok(environment) => environment,
             // The root went away between the check and this: the tools will say so too.
             Err(error) => Environment {
@@ -205,7 +212,16 @@ impl TurnSetup {
                 revision: self.workspace.revision(),
                 ..Environment::default()
             },
+        };
+        match read.await {
+            Ok((attached, images)) => (environment.attached, environment.images) = (attached, images),
+            Err(error) => {
+                tracing::error!(%error, "reading what was attached broke down");
+                let content = Err("an internal fault; the daemon's log has more".to_owned());
+                environment.attached = vec![AttachedFile { path: "attachments".to_owned(), content }];
+            }
         }
+        environment
     }
 }
 

@@ -213,6 +213,13 @@ impl Sql<'_> {
                     item.file
                 ],
             )?;
+            if let Some(shown) = &item.shown {
+                self.execute(
+                    "INSERT INTO attached (sid, item, after_projection, shown) VALUES (?1, ?2, \
+                     (SELECT coalesce(max(rid), 0) FROM projection WHERE sid = ?1), ?3)",
+                    params![sid, item.no as i64, shown],
+                )?;
+            }
         }
         for projection in &batch.projections {
             bytes += (projection.body.body.len() + projection.shown.len()) as u64;
@@ -437,6 +444,7 @@ impl Sql<'_> {
         for table in [
             "item",
             "projection",
+            "attached",
             "event",
             "operation",
             "ask",

@@ -1,5 +1,6 @@
 //! Context: what the model sees, assembled from values. Pure.
 
+pub mod attached_files;
 pub mod changes;
 mod cut;
 pub mod dynamic;
@@ -8,7 +9,9 @@ pub mod head;
 pub mod instructions;
 pub mod marks;
 pub mod open_files;
+mod pictures;
 pub mod project_layout;
+mod size;
 pub mod user_info;
 pub mod view;
 

@@ -44,6 +44,8 @@ pub struct RawModel {
     pub temperature: Option<f32>,
     /// `cache_lifetime_s`, seconds.
     pub cache_lifetime_s: Option<u64>,
+    /// `images`: whether it takes images.
+    pub images: Option<bool>,
 }
 
 impl RawProvider {
@@ -123,8 +125,10 @@ impl RawModel {
         }
         let temperature = table.fraction("temperature", TEMPERATURE_MAX)?;
         let cache_lifetime = table.number("cache_lifetime_s", 0, CACHE_LIFETIME_LIMIT)?;
+        let images = table.boolean("images")?;
         table.finish();
         Ok(Self {
+            images: images.map(|flag| flag.value),
             context_window: window.map(|number| number.value),
             max_output: output.and_then(|number| u32::try_from(number.value).ok()),
             temperature: temperature.map(|number| number.value),

@@ -90,7 +90,7 @@ fn item(no: u64, body: ItemBody) -> Item {
 }
 
 fn user(no: u64, text: &str) -> Item {
-    let body = UserMessage { text: text.into(), additional_data: String::new(), steering: false, refused: false };
+    let body = UserMessage { text: text.into(), ..UserMessage::default() };
     item(no, ItemBody::User(body))
 }
 

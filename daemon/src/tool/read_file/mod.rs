@@ -1,7 +1,8 @@
-//! `read_file`: a text file, or a range of its lines or bytes.
+//! `read_file`: a text file, or a range of its lines or bytes; an image file as an image.
 
 use super::scope::{recheck, resolve_existing};
 use super::{Tool, ToolEnv, ToolRun, blocking};
+use crate::file_io::image::read_image;
 use crate::file_io::{Ask, OpenError, ReadError, Text, read_text};
 use futures_util::future::BoxFuture;
 use plimsoll_core::tool::call::{Call, Prepared};
@@ -67,12 +68,18 @@ impl Tool for ReadFile {
                 let read = || {
                     let ask = args.ask()?;
                     let file = recheck(&env, &args.target_file, target.as_ref())?;
+                    if ask == Ask::Whole
+                        && let Some(image) =
+                            read_image(&file.path, &file.shown).map_err(|error| format!("`{}` {error}.", file.shown))?
+                    {
+                        return Ok(Body::Image(image));
+                    }
                     let text = read_text(&file.path, ask, &|| stop.is_set());
-                    text.map(|text| page(&file.shown, text, ask, args.expected_version.as_deref()))
+                    text.map(|text| Body::File(page(&file.shown, text, ask, args.expected_version.as_deref())))
                         .map_err(|error| problem(&file.shown, ask, args.expected_version.as_deref(), &error))
                 };
                 match read() {
-                    Ok(file) => Outcome { status: Status::Ok, body: Body::File(file) },
+                    Ok(body) => Outcome { status: Status::Ok, body },
                     Err(problem) => Outcome::failed(problem),
                 }
             })

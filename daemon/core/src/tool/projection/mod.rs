@@ -19,6 +19,7 @@ pub mod cursor;
 mod edit;
 mod entries;
 mod file;
+mod image;
 mod lines;
 mod matches;
 mod shown;
@@ -122,6 +123,7 @@ pub fn project(input: &ProjectionInput<'_>) -> Projection {
     let parts = match &input.outcome.body {
         Body::Text(text) => Ok(text::text(input, text)),
         Body::File(file) => Ok(file::file(input, file, &mut seen)),
+        Body::Image(image) => Ok(image::image(image)),
         Body::Entries(list) => entries::entries(input, list),
         Body::Matches(found) => matches::matches(input, found),
         Body::Command(run) => {
