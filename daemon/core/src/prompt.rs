@@ -1,6 +1,6 @@
 //! Every text of Plimsoll's own that a model reads, compiled in from `prompts/`, with strict placeholders.
 //!
-//! Not here: descriptions and schemas of tools, which [`tool::spec`](crate::tool::spec) holds. Called by
+//! Descriptions and schemas of tools are named in [`tool::spec`](crate::tool::spec). Called by
 //! [`context`](crate::context) and the turn machine.
 //!
 //! A placeholder is `{{name}}`. What stands in for it is put in as it is and never looked at again, so a value that
@@ -8,11 +8,12 @@
 //! `reminder_*` methods of [`Prompts`] do that themselves.
 
 mod resolved;
+mod system;
 
 pub use resolved::{Bundle, Prompts, reminder};
 
 /// One text file.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Text {
     /// Its path below `prompts/`.
     pub path: &'static str,
@@ -23,6 +24,11 @@ pub struct Text {
 }
 
 impl Text {
+    /// A text that stands in another module's table.
+    pub const fn new(path: &'static str, content: &'static str, placeholders: &'static [&'static str]) -> Self {
+        Self { path, content, placeholders }
+    }
+
     /// Its content with the placeholders still in it, without the last line feed.
     pub fn raw(&self) -> &'static str {
         self.content.strip_suffix('\n').unwrap_or(self.content)
@@ -50,6 +56,38 @@ texts! {
     LEAN_IDENTITY = "lean/identity.md" [];
     /// Static system text of the `lean` bundle.
     LEAN_SYSTEM = "lean/system.md" ["identity"];
+    /// The identity sentence of the `full` bundle, when the session has no base prompt of its own.
+    FULL_IDENTITY = "full/identity.md" [];
+    /// Identity, safety, URLs.
+    FULL_INTRO = "full/intro.md" ["identity"];
+    /// How the harness works.
+    FULL_SYSTEM = "full/system.md" [];
+    /// How to work.
+    FULL_DOING_TASKS = "full/doing_tasks.md" [];
+    /// What to ask about first.
+    FULL_CARE = "full/care.md" [];
+    /// How to use the tools that there are.
+    FULL_USING_TOOLS = "full/using_tools.md" ["subjects"];
+    /// Dedicated tools before the shell.
+    FULL_DEDICATED = "full/using_tools/dedicated.md" [];
+    /// The todo list.
+    FULL_TASKS = "full/using_tools/tasks.md" [];
+    /// Calls side by side.
+    FULL_PARALLEL = "full/using_tools/parallel.md" [];
+    /// How to talk to the user.
+    FULL_TONE = "full/tone.md" [];
+    /// What is for the shell: in the description of the shell command.
+    COMMAND_DEDICATED = "tools/run_terminal_cmd/dedicated.md" ["list"];
+    /// What is not: a line for each kind of work, `<work> with <tools, separated by commas>`.
+    COMMAND_INSTEAD = "tools/run_terminal_cmd/instead.md" [];
+    /// What commands are held to where the machine can do all of it.
+    COMMAND_HELD = "tools/run_terminal_cmd/held.md" [];
+    /// The same where it cannot keep them from the network.
+    COMMAND_HELD_FILES = "tools/run_terminal_cmd/held_files.md" [];
+    /// The same where it cannot limit what they write.
+    COMMAND_HELD_NETWORK = "tools/run_terminal_cmd/held_network.md" [];
+    /// The same where it can do neither.
+    COMMAND_HELD_NOTHING = "tools/run_terminal_cmd/held_nothing.md" [];
     /// First lines of the dynamic system text.
     FRAME = "dynamic/frame.md" [];
     /// The language to answer in.

@@ -1,9 +1,11 @@
 //! Layers 1 to 4: what an epoch begins with and keeps.
 
+use super::description::{DescriptionContext, description};
 use super::{changes, dynamic, instructions, project_layout};
 use crate::model::request::{Message, ToolDef};
+use crate::permission::policy::Sandbox;
 use crate::prompt::Prompts;
-use crate::tool::spec::SPECS;
+use crate::tool::spec::{SPECS, Spec};
 use crate::transcript::epoch::Stated;
 use crate::workspace::Environment;
 
@@ -25,11 +27,31 @@ pub struct Head {
     pub stated: Stated,
 }
 
-/// The head that these surroundings give for a model with this window.
-pub fn head(environment: &Environment, window: u64, prompts: &Prompts) -> Head {
+/// What a head depends on besides the surroundings. Nothing of it changes with the permission mode.
+#[derive(Debug, Clone, Copy)]
+pub struct Basis<'a> {
+    /// The model's window in tokens.
+    pub window: u64,
+    /// The texts.
+    pub prompts: &'a Prompts,
+    /// The language to answer in, when one is configured.
+    pub language: Option<&'a str>,
+    /// What this machine can hold commands to.
+    pub sandbox: Sandbox,
+}
+
+/// The head that these surroundings give.
+pub fn head(environment: &Environment, basis: &Basis<'_>) -> Head {
+    let Basis { window, prompts, language, sandbox } = *basis;
+    let names: Vec<&str> = SPECS.iter().map(|spec| spec.name).collect();
+    let context =
+        DescriptionContext { tools: &names, shell: &environment.user_info.shell, sandbox, rules: &environment.rules };
     Head {
-        tools: tools(),
-        system: vec![prompts.system(), dynamic::render(environment, None, project_layout::DEFAULT_BUDGET, prompts)],
+        tools: SPECS.iter().map(|spec| tool(spec, prompts, &context)).collect(),
+        system: vec![
+            prompts.system(&names),
+            dynamic::render(environment, language, project_layout::DEFAULT_BUDGET, prompts),
+        ],
         preamble: instructions::render(&environment.instructions, instructions_budget(window), prompts)
             .map(Message::User),
         prompts: prompts.clone(),
@@ -42,13 +64,10 @@ pub(super) fn instructions_budget(window: u64) -> u64 {
     window / INSTRUCTIONS_SHARE
 }
 
-fn tools() -> Vec<ToolDef> {
-    SPECS
-        .iter()
-        .map(|spec| ToolDef {
-            name: spec.name.to_owned(),
-            description: spec.lean.trim_end().to_owned(),
-            schema: spec.schema.trim_end().to_owned(),
-        })
-        .collect()
+fn tool(spec: &Spec, prompts: &Prompts, context: &DescriptionContext<'_>) -> ToolDef {
+    ToolDef {
+        name: spec.name.to_owned(),
+        description: description(spec, prompts, context),
+        schema: spec.schema.trim_end().to_owned(),
+    }
 }

@@ -2,7 +2,9 @@
 
 pub mod attached_files;
 pub mod changes;
+pub mod compare;
 mod cut;
+pub mod description;
 pub mod dynamic;
 pub mod git_status;
 pub mod head;

@@ -52,12 +52,6 @@ impl Prompts {
         fill(self.text(text), values)
     }
 
-    /// Layer 2, the static system text.
-    pub fn system(&self) -> String {
-        let identity = self.base.as_deref().unwrap_or_else(|| self.text(&LEAN_IDENTITY));
-        self.render(&LEAN_SYSTEM, &[("identity", identity)])
-    }
-
     /// The answer before was cut by the connection.
     pub fn reminder_continue_cut(&self) -> String {
         reminder(self.text(&CONTINUE_CUT))
@@ -130,18 +124,6 @@ mod tests {
             Prompts::default().render(&LANGUAGE, &[("language", "{{language}}")]).matches("{{language}}").count(),
             1
         );
-    }
-
-    #[test]
-    fn lean_text_is_short_and_the_base_prompt_replaces_the_identity() {
-        assert!(Prompts::default().system().chars().count() <= 1200, "{}", Prompts::default().system().chars().count());
-        assert!(
-            Prompts { base: Some("You are X.".to_owned()), ..Prompts::default() }
-                .system()
-                .starts_with("You are X.\n\nHelp")
-        );
-        assert_eq!(Prompts::default().system().matches('#').count(), 1);
-        assert_eq!(Prompts::default().system().matches("\n- ").count(), 5);
     }
 
     #[test]

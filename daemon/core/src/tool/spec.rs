@@ -1,5 +1,7 @@
 //! The table of tools: name, kind, effect class, idempotence. Texts and schemas are files under `prompts/tools/`.
 
+use crate::prompt::{Bundle, Prompts, Text};
+
 /// What a call may do to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
@@ -61,19 +63,45 @@ pub struct Spec {
     pub idempotence: Idempotence,
     /// JSON Schema of the arguments, as sent: one line of JSON.
     pub schema: &'static str,
-    /// The description under the `lean` bundle.
-    pub lean: &'static str,
+    /// The description under the `lean` bundle; an empty one says that the full one serves.
+    pub lean: Text,
+    /// The description under the `full` bundle.
+    pub full: Text,
 }
 
+impl Spec {
+    /// The text of its description in these texts' bundle, with its placeholders still in it. Never empty: where the lean
+    /// one is, it is the full one.
+    pub fn description<'a>(&'a self, prompts: &'a Prompts) -> &'a Text {
+        match prompts.bundle {
+            Bundle::Lean if !prompts.text(&self.lean).trim().is_empty() => &self.lean,
+            Bundle::Lean | Bundle::Full => &self.full,
+        }
+    }
+}
+
+/// A row of the table: name, kind, class, idempotence, and the placeholders of both descriptions, when they have any.
 macro_rules! spec {
     ($name:literal, $kind:ident, $class:ident, $idempotence:ident) => {
+        spec!($name, $kind, $class, $idempotence, [])
+    };
+    ($name:literal, $kind:ident, $class:ident, $idempotence:ident, [$($placeholder:literal),*]) => {
         Spec {
             name: $name,
             kind: Kind::$kind,
             class: Class::$class,
             idempotence: Idempotence::$idempotence,
             schema: include_str!(concat!("../../prompts/tools/", $name, "/schema.json")),
-            lean: include_str!(concat!("../../prompts/tools/", $name, "/lean.md")),
+            lean: Text::new(
+                concat!("tools/", $name, "/lean.md"),
+                include_str!(concat!("../../prompts/tools/", $name, "/lean.md")),
+                &[$($placeholder),*],
+            ),
+            full: Text::new(
+                concat!("tools/", $name, "/full.md"),
+                include_str!(concat!("../../prompts/tools/", $name, "/full.md")),
+                &[$($placeholder),*],
+            ),
         }
     };
 }
@@ -89,7 +117,7 @@ pub static SPECS: &[Spec] = &[
     spec!("write", World, Write, Checkable),
     spec!("delete_file", World, Write, Checkable),
     spec!("apply_patch", World, Write, Checkable),
-    spec!("run_terminal_cmd", World, Execute, Unknowable),
+    spec!("run_terminal_cmd", World, Execute, Unknowable, ["shell", "sandbox", "dedicated"]),
     spec!("task_output", World, Read, Repeatable),
     spec!("stop_task", World, Interact, Repeatable),
     spec!("todo_write", Host, Interact, Repeatable),
@@ -98,4 +126,41 @@ pub static SPECS: &[Spec] = &[
 /// The tool with exactly this name.
 pub fn find(name: &str) -> Option<&'static Spec> {
     SPECS.iter().find(|spec| spec.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    fn lean_and_full(lean: &'static str) -> Spec {
+        let lean = Text::new("tools/t/lean.md", lean, &[]);
+        let full = Text::new("tools/t/full.md", "All of it.\n", &[]);
+        Spec { lean, full, ..SPECS[0] }
+    }
+
+    #[test]
+    fn a_tool_without_a_lean_description_has_the_full_one() {
+        let (lean, full) = (Prompts::default(), Prompts { bundle: Bundle::Full, ..Prompts::default() });
+        for (text, prompts, expected) in [
+            ("Short.\n", &lean, "Short."),
+            ("Short.\n", &full, "All of it."),
+            ("", &lean, "All of it."),
+            (" \n", &lean, "All of it."),
+            ("", &full, "All of it."),
+        ] {
+            assert_eq!(prompts.text(lean_and_full(text).description(prompts)), expected, "{text:?}");
+        }
+        let overrides = BTreeMap::from([("tools/t/lean.md".to_owned(), "Mine.\n".to_owned())]);
+        let own = Prompts { overrides: Arc::new(overrides), ..Prompts::default() };
+        assert_eq!(own.text(lean_and_full("").description(&own)), "Mine.");
+    }
+
+    #[test]
+    fn every_tool_has_a_full_description() {
+        for spec in SPECS {
+            assert!(!spec.full.raw().trim().is_empty(), "{}", spec.name);
+        }
+    }
 }

@@ -5,6 +5,7 @@ use super::super::input::Prompt;
 use super::super::machine::{MAX_QUEUED, Machine};
 use super::super::state::{Phase, Turn};
 use crate::context;
+use crate::context::head::{Basis, Head, head};
 use crate::event::{EventBody, TurnEnd};
 use crate::id::{StepNo, TurnNo};
 use crate::media::Image;
@@ -177,9 +178,21 @@ impl Machine {
 
     fn open_epoch(&mut self, cause: EpochCause, environment: &Environment) {
         self.counters.epoch = self.counters.epoch.next();
-        let head = context::head::head(environment, self.settings.model.context_window, &self.settings.prompts);
+        let head = self.head(environment);
         let epoch = self.view.open_epoch(self.counters.epoch, cause, self.now, &self.settings.model, head);
         self.held.epoch = Some(epoch);
+    }
+
+    /// The head that an epoch would have now.
+    fn head(&self, environment: &Environment) -> Head {
+        let settings = &self.settings;
+        let basis = Basis {
+            window: settings.model.context_window,
+            prompts: &settings.prompts,
+            language: settings.language.as_deref(),
+            sandbox: settings.policy.sandbox,
+        };
+        head(environment, &basis)
     }
 }
 
