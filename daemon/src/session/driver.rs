@@ -74,7 +74,7 @@ pub(super) struct Driver {
     pub(super) mode: Mode,
     /// Tells when the user has decided something for the project.
     decided: watch::Receiver<Known>,
-    tasks: JoinSet<()>,
+    pub(super) tasks: JoinSet<()>,
     /// What the machine is told when a task panics, by the task.
     owed: HashMap<tokio::task::Id, InputBody>,
     /// What turns work with that have not begun.
@@ -214,7 +214,9 @@ impl Driver {
         let other = self.machine.as_ref().is_some_and(|machine| machine.is_idle() && !machine.works_with(&settings));
         if self.machine.is_none() || other {
             self.generation += 1;
-            self.machine = Some(load::machine(&self.store, &self.id, settings, &self.hub).await?);
+            let mut machine = load::machine(&self.store, &self.id, settings, &self.hub).await?;
+            machine.calibrate(turn.calibration);
+            self.machine = Some(machine);
             if !self.is_idle() {
                 // In the middle of a turn that was suspended.
                 self.running = Some(turn.clone());
@@ -255,6 +257,7 @@ impl Driver {
                 self.perform(effect);
             }
         }
+        self.keep_learned();
     }
 
     /// Keeps what the user allowed for good. When that fails it holds for the running turn only, and is asked again later.
@@ -409,6 +412,9 @@ impl Driver {
     fn collect(&mut self, turn: TurnNo, wanted: Wanted) {
         self.running = self.turns.remove(&turn);
         self.set_policy();
+        if let (Some(machine), Some(turn)) = (&mut self.machine, &self.running) {
+            machine.calibrate(turn.calibration);
+        }
         self.count();
         let editor = self.project.shared.editors.of(&self.project.key);
         let environment = Environment {

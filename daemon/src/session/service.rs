@@ -171,6 +171,7 @@ impl Service {
         let lasting = Lasting::load(key.clone(), self.inner.stores.clone()).await;
         Ok(Arc::new(Project {
             key: key.clone(),
+            stores: self.inner.stores.clone(),
             lasting: lasting.map_err(|error| store_error(&error))?,
             workspace: Workspace::open(record.roots.clone(), revision, Waits::default()),
             roots: record.roots,

@@ -1,20 +1,21 @@
 //! What sessions work with: shared by all of a daemon, by those of a project, and for one turn.
 
 use super::api::{ApiError, ApiErrorKind, Client, ProjectInfo};
-use super::attached;
 use super::editors::Editors;
 use super::lasting::Lasting;
+use super::{attached, calibrations};
 use crate::config::{Config, Folders, Overrides, Permissions};
 use crate::process::sandbox::probe::Probe;
 use crate::process::shell::is_bash;
 use crate::process::{Helper, background::Background, key_command};
 use crate::provider::endpoint::{Endpoint, Secret};
 use crate::provider::{self, Http};
-use crate::store::ProjectRecord;
+use crate::store::{ProjectRecord, Stores};
 use crate::tool::ToolEnv;
 use crate::tool::registry::Registry;
 use crate::workspace::{ClientFacts, Workspace};
 use plimsoll_core::id::{ProjectKey, SessionId};
+use plimsoll_core::model::calibration::Calibration;
 use plimsoll_core::model::catalog::ModelProfile;
 use plimsoll_core::path;
 use plimsoll_core::permission::policy::{Policy, Sandbox, Shell};
@@ -70,6 +71,7 @@ pub(super) struct Project {
     pub(super) workspace: Workspace,
     /// The project's folder in the data folder.
     pub(super) folder: PathBuf,
+    pub(super) stores: Stores,
     /// What the user decided for it for good.
     pub(super) lasting: Lasting,
     pub(super) shared: Arc<Shared>,
@@ -90,6 +92,8 @@ pub(super) struct TurnSetup {
     pub(super) allow: Vec<Rule>,
     /// What the client put beside the prompt, until the turn is handed to the machine.
     pub(super) attachments: Vec<Attachment>,
+    /// How the model's token counts compare with the estimate.
+    pub(super) calibration: Calibration,
     pub(super) prompts: Prompts,
     pub(super) language: Option<String>,
     pub(super) projection: Budget,
@@ -127,7 +131,9 @@ impl Project {
         let session_dir = self.folder.join(session.as_str());
         let home = client.env.get("HOME").map(Path::new).filter(|home| home.is_absolute());
         let writable: Vec<PathBuf> = config.permissions.writable(home).iter().map(|path| canonical(path)).collect();
+        let calibration = calibrations::known(&self.stores, &profile.id()).await;
         Ok(TurnSetup {
+            calibration,
             profile,
             endpoint,
             key,
@@ -190,6 +196,7 @@ impl TurnSetup {
         self.profile = running.profile.clone();
         self.endpoint = running.endpoint.clone();
         self.key.clone_from(&running.key);
+        self.calibration = running.calibration;
     }
 
     /// The surroundings now. What cannot be told is said in their place: a turn never fails for it.

@@ -179,10 +179,13 @@ impl Machine {
         self.settings.policy = policy;
     }
 
-    /// How the model's token counts compare with the estimate, from the next turn's first size on. Told before a turn begins.
-    pub fn calibrate(&mut self, calibration: Calibration) {
-        self.calibration = (calibration, false);
-        self.view.calibrate(calibration);
+    /// How the model's token counts compare with the estimate, as far as it was known when the turn that begins was asked
+    /// for. What was learned here since, by more reports, counts instead.
+    pub fn calibrate(&mut self, known: Calibration) {
+        if known.reports > self.calibration.0.reports {
+            self.calibration = (known, false);
+        }
+        self.view.calibrate(self.calibration.0);
     }
 
     /// What was learned since this was last asked: the model's id with its calibration.

@@ -1,6 +1,8 @@
 //! Tests of the store on temporary folders.
 
 mod batches;
+mod calibrations;
+mod counts;
 mod damage;
 mod grants;
 mod limits;

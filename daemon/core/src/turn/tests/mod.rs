@@ -8,5 +8,6 @@ mod limits;
 mod permission;
 mod random;
 mod seen;
+mod sizes;
 mod suspend;
 mod world;
