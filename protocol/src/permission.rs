@@ -27,6 +27,9 @@ pub struct Ask {
     /// For edits: what would become of each file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
+    /// For a plan that is handed in: its text, in Markdown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
     /// Why it is asked.
     pub reason: String,
     /// The answers offered.

@@ -24,6 +24,8 @@ mod interrupt;
 mod models;
 mod no_network;
 mod permissions;
+mod plan_mode;
+mod prefix;
 mod sandbox;
 mod secrets;
 mod sessions;

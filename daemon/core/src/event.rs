@@ -159,6 +159,9 @@ pub struct Ask {
     /// For edits: what would change, per file.
     #[serde(default)]
     pub changes: Vec<crate::tool::call::FileChange>,
+    /// The plan that is handed in, where it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
     /// Why it is asked.
     pub reason: String,
     /// The answers offered.

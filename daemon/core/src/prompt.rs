@@ -124,6 +124,16 @@ texts! {
     INSTRUCTIONS_CHANGED = "reminders/instructions_changed.md" ["file"];
     /// An instruction file is gone.
     INSTRUCTIONS_REMOVED = "reminders/instructions_removed.md" ["path"];
+    /// Plan mode is on: what it asks for, in full.
+    PLAN_MODE = "reminders/plan_mode.md" ["plan_file"];
+    /// What is added to it when there is a plan file from earlier.
+    PLAN_AGAIN = "reminders/plan_again.md" ["plan_file"];
+    /// Plan mode is still on, in short.
+    PLAN_STILL = "reminders/plan_still.md" ["plan_file"];
+    /// Plan mode is over.
+    PLAN_LEFT = "reminders/plan_left.md" ["mode", "plan_file"];
+    /// The todo list was not written for long.
+    TODOS_STALE = "reminders/todos_stale.md" ["turns", "list"];
 }
 
 /// `content` with its placeholders replaced; see [`Prompts::render`].

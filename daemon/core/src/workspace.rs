@@ -86,6 +86,9 @@ pub struct Environment {
     /// Files known to the model that somebody else changed since.
     #[serde(default)]
     pub user_edits: Vec<UserEdit>,
+    /// Whether the session has a plan file.
+    #[serde(default)]
+    pub plan_file_exists: bool,
     /// What the attached editors show.
     pub editor: EditorState,
     /// The project's revision now.

@@ -290,12 +290,15 @@ fn permission_request(session: &SessionId, ask: &Ask, title: &str) -> RequestPer
     let options = ask.options.iter().map(|option| {
         let kind = match option.kind {
             AskChoice::AllowOnce => PermissionOptionKind::AllowOnce,
+            // Both ways to approve a plan are for this plan.
+            AskChoice::AllowSession if ask.plan.is_some() => PermissionOptionKind::AllowOnce,
             AskChoice::AllowSession | AskChoice::AllowAlways => PermissionOptionKind::AllowAlways,
             AskChoice::Reject => PermissionOptionKind::RejectOnce,
         };
         PermissionOption::new(option_id(option.kind), option.label.clone(), kind)
     });
     let mut content = vec![ask.reason.clone().into()];
+    content.extend(ask.plan.iter().map(|plan| plan.clone().into()));
     content.extend(diff::content(&ask.changes));
     let mut fields = ToolCallUpdateFields::new()
         .title(title.to_owned())

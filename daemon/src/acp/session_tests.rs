@@ -20,6 +20,7 @@ fn ask() -> Ask {
         command: Some("make".into()),
         paths: vec![],
         changes: Vec::new(),
+        plan: None,
         reason: "commands are asked for".into(),
         options: vec![
             option(AskChoice::AllowOnce, "Allow once"),
@@ -71,6 +72,23 @@ fn a_question_about_an_edit_shows_the_difference_and_every_lasting_choice_is_its
     assert_eq!(ids, ["allow_once", "allow_session", "reject", "allow_always"]);
     let chosen = RawValue::from_string(r#"{"outcome":{"outcome":"selected","optionId":"allow_always"}}"#.into());
     assert_eq!(decision(&Ok(chosen.unwrap()), &ask), Decision::Choice(AskChoice::AllowAlways));
+}
+
+#[test]
+fn a_plan_is_shown_whole_and_each_way_to_approve_it_counts_once() {
+    let asked = Ask { tool: "exit_plan_mode".into(), command: None, plan: Some("1. Look\n2. Fix".into()), ..ask() };
+    let asked =
+        serde_json::to_value(permission_request(&"s1".parse().unwrap(), &asked, "Plan to be approved")).unwrap();
+    let text = |text: &str| json!({"type": "content", "content": {"type": "text", "text": text}});
+    assert_eq!(
+        asked["toolCall"],
+        json!({
+            "toolCallId": "c4", "title": "Plan to be approved", "kind": "switch_mode", "status": "pending",
+            "content": [text("commands are asked for"), text("1. Look\n2. Fix")],
+        })
+    );
+    let kinds: Vec<_> = asked["options"].as_array().unwrap().iter().map(|option| option["kind"].clone()).collect();
+    assert_eq!(kinds, ["allow_once", "allow_once", "reject_once"]);
 }
 
 #[test]

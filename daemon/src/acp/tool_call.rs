@@ -83,6 +83,7 @@ pub fn kind(tool: &str) -> ToolKind {
         "delete_file" => ToolKind::Delete,
         "run_terminal_cmd" | "stop_task" => ToolKind::Execute,
         "todo_write" => ToolKind::Think,
+        "enter_plan_mode" | "exit_plan_mode" => ToolKind::SwitchMode,
         _ => ToolKind::Other,
     }
 }
@@ -108,6 +109,8 @@ fn title(tool: &str, args: &Value) -> String {
         "task_output" => arg("id").map(|id| format!("Output of {id}")),
         "stop_task" => arg("id").map(|id| format!("Stop {id}")),
         "todo_write" => Some("Update the plan".to_owned()),
+        "enter_plan_mode" => Some("Plan first".to_owned()),
+        "exit_plan_mode" => Some("Plan to be approved".to_owned()),
         _ => None,
     };
     said.unwrap_or_else(|| tool.to_owned())

@@ -4,6 +4,7 @@
 use super::PermissionMode;
 use super::error::{ConfigError, Place};
 use super::raw::{self, Located, RawPermissions};
+use plimsoll_core::permission::policy::Modes;
 use plimsoll_core::permission::rule::{Matcher, Rule, Scope, Verdict};
 use std::path::{Path, PathBuf};
 
@@ -86,6 +87,11 @@ impl Permissions {
             (None, Some(max)) => mode.min(max.value),
             (None, None) => mode,
         }
+    }
+
+    /// Between which modes a session may be.
+    pub fn modes(&self) -> Modes {
+        Modes { least: self.held(PermissionMode::Plan), most: self.held(PermissionMode::Full) }
     }
 
     /// A mode that a client asks for, when the administrator leaves the choice.

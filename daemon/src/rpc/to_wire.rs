@@ -82,6 +82,7 @@ pub fn ask(ask: &Ask) -> permission::Ask {
         command: ask.command.clone(),
         paths: ask.paths.clone(),
         changes: changes::wire(&ask.changes),
+        plan: ask.plan.clone(),
         reason: ask.reason.clone(),
         options: ask
             .options
@@ -134,6 +135,10 @@ fn body(body: &ItemBody, projection: Option<&str>) -> transcript::ItemBody {
                 MetaCause::EnvironmentChanged => "environmentChanged",
                 MetaCause::Undone => "undone",
                 MetaCause::TaskEnded => "taskEnded",
+                MetaCause::PlanMode => "planMode",
+                MetaCause::PlanModeStill => "planModeStill",
+                MetaCause::PlanModeLeft => "planModeLeft",
+                MetaCause::TodosStale => "todosStale",
             };
             transcript::ItemBody::Meta { cause: cause.to_owned(), text: meta.text.clone() }
         }

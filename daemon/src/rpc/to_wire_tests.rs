@@ -104,6 +104,7 @@ fn events_have_their_words() {
         command: Some("make".into()),
         paths: vec!["/w".into()],
         changes: Vec::new(),
+        plan: None,
         reason: "it runs a program".into(),
         options: vec![AskOption {
             kind: AskChoice::AllowSession,

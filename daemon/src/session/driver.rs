@@ -288,8 +288,9 @@ impl Driver {
     }
 
     pub(super) async fn commit(&mut self, batch: Batch) -> Result<(), StoreError> {
-        let publication = Publication::of(&batch);
+        let (publication, mode) = (Publication::of(&batch), batch.mode);
         self.store.commit(&self.id, batch).await?;
+        self.mode = mode.unwrap_or(self.mode);
         self.hub.publish(publication);
         Ok(())
     }
@@ -375,6 +376,12 @@ impl Driver {
                 let result = Err(format!("The saved result of {of} could not be read: {FAULT}."));
                 self.spawn(InputBody::ResultLoaded { call, result }, |mailbox| {
                     tasks::load_result(store, id, call, of, mailbox)
+                });
+            }
+            Effect::ReadPlan { call } => {
+                let result = Err(format!("The plan file could not be read: {FAULT}."));
+                self.spawn_for_turn(InputBody::PlanRead { call, result }, |turn, mailbox| {
+                    tasks::read_plan(turn.tool_env, call, mailbox)
                 });
             }
             Effect::StartTimer { id, delay_ms } => {

@@ -111,6 +111,7 @@ fn loaded(view: LoadedView, grants: Vec<Rule>) -> Loaded {
         grants,
         shown: view.shown,
         todos: view.todos,
+        before_plan: view.before_plan.and_then(|mode| mode.parse().ok()),
         open_calls: open_calls(&view.items),
         usage: view.usage,
         turn_usage: view.turn_usage,

@@ -15,6 +15,7 @@ pub mod hub;
 mod lasting;
 mod live;
 mod load;
+mod plan;
 pub mod service;
 mod setup;
 mod subscription;

@@ -3,7 +3,7 @@
 use super::api::{ApiError, ApiErrorKind, Client, ProjectInfo};
 use super::editors::Editors;
 use super::lasting::Lasting;
-use super::{attached, calibrations};
+use super::{attached, calibrations, plan};
 use crate::config::{Config, Folders, Overrides, Permissions};
 use crate::process::sandbox::probe::Probe;
 use crate::process::shell::is_bash;
@@ -153,6 +153,7 @@ impl Project {
                 roots: self.roots.clone().into(),
                 client_env: Arc::clone(&client.env),
                 session_dir,
+                plan_file: self.plan_file(session),
                 readable: vec![self.folder.clone()].into(),
                 protected: self.protected(),
                 pre_images: self.folder.join("pre-images"),
@@ -170,7 +171,8 @@ impl Project {
         let mut rules = turn.permissions.rules.clone();
         rules.extend(known.rules);
         rules.extend(turn.allow.iter().cloned());
-        Policy { rules, trusted: known.trusted, sandbox: turn.sandbox, shell: turn.shell }
+        let modes = turn.permissions.modes();
+        Policy { rules, trusted: known.trusted, sandbox: turn.sandbox, shell: turn.shell, modes }
     }
 
     /// What clients are told of the project.
@@ -210,12 +212,14 @@ impl TurnSetup {
             config_dir: self.config_folder.clone(),
             need_layout: true,
         };
+        let plan_file_exists = plan::exists(&self.tool_env.plan_file);
         let mut environment = match self.workspace.collect(&facts, editor.clone()).await {
-            Ok(environment) => environment,
+            Ok(environment) => Environment { plan_file_exists, ..environment },
             // The root went away between the check and this: the tools will say so too.
             Err(error) => Environment {
                 git: vec![GitBlock::Unavailable(error.to_string())],
                 editor,
+                plan_file_exists,
                 revision: self.workspace.revision(),
                 ..Environment::default()
             },

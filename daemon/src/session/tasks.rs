@@ -2,6 +2,7 @@
 
 use super::actor::Msg;
 use super::hub::Hub;
+use super::plan;
 use super::setup::TurnSetup;
 use crate::provider::Http;
 use crate::store::ProjectStore;
@@ -159,6 +160,12 @@ pub(super) async fn load_result(store: ProjectStore, session: SessionId, call: C
         Err(error) => Err(format!("The saved result of {of} could not be read: {error}")),
     };
     send(&mailbox, InputBody::ResultLoaded { call, result }).await;
+}
+
+pub(super) async fn read_plan(env: Arc<ToolEnv>, call: CallId, mailbox: Mailbox) {
+    let read = tokio::task::spawn_blocking(move || plan::read(&env.plan_file)).await;
+    let result = read.unwrap_or_else(|_| Err("The plan file could not be read: an internal fault.".to_owned()));
+    send(&mailbox, InputBody::PlanRead { call, result }).await;
 }
 
 pub(super) async fn timer(id: TimerId, delay_ms: u64, mailbox: Mailbox) {

@@ -4,12 +4,14 @@
 use super::pack::{Packed, pack};
 use super::{StoreError, private};
 use plimsoll_core::event::EventBody;
+use plimsoll_core::permission::mode::Mode;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::{Body, Outcome};
 use plimsoll_core::transcript::batch::{Batch, SessionState};
 use plimsoll_core::transcript::codec::{self, CodecError};
 use plimsoll_core::transcript::epoch::{Epoch, EpochCause, Hash, RequestRow, Segment, Stated};
 use plimsoll_core::transcript::item::{Item, ItemBody, ToolResult};
+use plimsoll_core::transcript::told::Told;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -33,6 +35,7 @@ pub(super) struct Encoded {
     pub(super) state: Option<SessionState>,
     pub(super) prompt_key: Option<(String, u64)>,
     pub(super) title: Option<String>,
+    pub(super) mode: Option<Mode>,
     pub(super) revision: Option<u64>,
     /// The latest time in the batch.
     pub(super) at: i64,
@@ -130,6 +133,8 @@ pub(super) struct RequestBody {
     pub(super) marks: Vec<u32>,
     /// Blob number of each stated block.
     pub(super) stated: BTreeMap<String, i64>,
+    #[serde(default)]
+    pub(super) told: Told,
 }
 
 /// Where the whole of a large result lies.
@@ -194,6 +199,7 @@ fn encode_now(batch: Batch, folder: &Path, database: &Path) -> Result<Encoded, S
         state: batch.state,
         prompt_key: batch.prompt_key.map(|(key, turn)| (key, turn.0)),
         title: batch.title,
+        mode: batch.mode,
         revision: batch.revision.map(|revision| revision.0),
         at: i64::MIN,
         turn: 0,
@@ -359,7 +365,12 @@ fn request_rows(request: RequestRow) -> RequestRows {
         last_item: request.last_item.0,
         hash: request.hash,
         bytes: request.bytes,
-        body: RequestBody { params: request.params, marks: request.marks, stated: BTreeMap::new() },
+        body: RequestBody {
+            params: request.params,
+            marks: request.marks,
+            stated: BTreeMap::new(),
+            told: request.stated.told,
+        },
         tail: request.tail.into_iter().map(|segment| text(segment, true)).collect(),
         stated: stated(request.stated),
     }

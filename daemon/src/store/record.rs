@@ -177,6 +177,8 @@ pub struct LoadedView {
     pub operations: Vec<Operation>,
     /// What results showed of files, oldest first.
     pub shown: Vec<Shown>,
+    /// The mode before the session came into plan mode last; none when it never was in another.
+    pub before_plan: Option<String>,
     /// The todo list as last written.
     pub todos: Vec<Todo>,
     /// The project's revision that was last cited.

@@ -60,9 +60,15 @@ impl Reader<'_> {
             operations: self.operations(sid, true)?,
             shown: self.shown(sid)?,
             todos: self.todos(sid)?,
+            before_plan: self.before_plan(sid)?,
             revision: self.revision()?,
             session,
         })
+    }
+
+    fn before_plan(&self, sid: i64) -> Result<Option<String>, StoreError> {
+        let found = self.rows("SELECT before_plan FROM session WHERE sid = ?1", [sid], |row| Ok(Ok(row.get(0)?)))?;
+        Ok(found.into_iter().next().flatten())
     }
 
     /// The epoch of that number, and the request before it. None when there is none, or damage took it.
@@ -137,7 +143,7 @@ impl Reader<'_> {
                  WHERE r.sid = ?1 AND r.request = ?2 ORDER BY r.pos",
                 params![sid, no.0 as i64],
             )?;
-            let stated = self.stated(&body.stated)?;
+            let stated = Stated { told: body.told, ..self.stated(&body.stated)? };
             let (params, marks) = (body.params, body.marks);
             Ok(RequestRow { no, epoch, turn, step, at, last_item, params, tail, marks, hash, bytes, stated })
         });

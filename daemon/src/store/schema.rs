@@ -32,6 +32,7 @@ pub(super) static PROJECT: Series = Series {
         migration!("project/0001_sessions"),
         migration!("project/0002_shown"),
         migration!("project/0004_segment_tokens"),
+        migration!("project/0007_before_plan"),
     ],
 };
 

@@ -8,6 +8,7 @@ use super::writer::Commands;
 use super::{StoreError, read};
 use plimsoll_core::id::{ItemNo, SessionId};
 use plimsoll_core::path;
+use plimsoll_core::permission::mode::Mode;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::transcript::codec::{self, CodecError, RECORD_VERSION};
 use plimsoll_core::transcript::epoch::Hash;
@@ -76,7 +77,10 @@ impl Commands for ProjectWriter {
             Write::Describe(project) => sql.describe(project),
             Write::Create(session) => sql.create(session),
             Write::Rename(id, title, at) => sql.set(id, "title", title, *at),
-            Write::SetMode(id, mode, at) => sql.set(id, "mode", mode, *at),
+            Write::SetMode(id, mode, at) => {
+                sql.before_plan(sql.sid(id)?, mode)?;
+                sql.set(id, "mode", mode, *at)
+            }
             Write::SetModel(id, model, at) => sql.set(id, "model", model, *at),
             Write::Commit(id, batch) => sql.commit(id, batch),
             Write::Delete(id) => sql.delete(id),
@@ -182,6 +186,15 @@ impl Sql<'_> {
             params![sid, value, at.0],
         )?;
         self.session(id)
+    }
+
+    /// Notes the mode that a session leaves for plan mode, before it does.
+    fn before_plan(&self, sid: i64, next: &str) -> Result<(), StoreError> {
+        let plan = Mode::Plan.word();
+        if next == plan {
+            self.execute("UPDATE session SET before_plan = mode WHERE sid = ?1 AND mode <> ?2", params![sid, plan])?;
+        }
+        Ok(())
     }
 
     fn commit(&self, id: &SessionId, batch: &Encoded) -> Result<Written, StoreError> {
@@ -296,11 +309,14 @@ impl Sql<'_> {
         if let Some(revision) = batch.revision {
             self.execute("UPDATE project SET revision = max(revision, ?1)", [revision as i64])?;
         }
+        if let Some(mode) = batch.mode {
+            self.before_plan(sid, mode.word())?;
+        }
         self.execute(
             "UPDATE session SET last_item = ?2, last_seq = ?3, last_request = ?4, last_epoch = ?5, \
              last_turn = max(last_turn, ?6), last_call = max(last_call, ?7), last_ask = max(last_ask, ?8), \
              todos_item = max(todos_item, ?9), updated_at = max(updated_at, ?10), bytes = bytes + ?11, \
-             state = coalesce(?12, state), title = coalesce(?13, title) WHERE sid = ?1",
+             state = coalesce(?12, state), title = coalesce(?13, title), mode = coalesce(?14, mode) WHERE sid = ?1",
             params![
                 sid,
                 now.item.0 as i64,
@@ -314,7 +330,8 @@ impl Sql<'_> {
                 batch.at,
                 bytes as i64,
                 batch.state.map(read::state_word),
-                batch.title
+                batch.title,
+                batch.mode.map(Mode::word)
             ],
         )?;
         let session = read::session(self.connection, self.path, sid)?;
@@ -368,6 +385,7 @@ impl Sql<'_> {
             params: request.body.params.clone(),
             marks: request.body.marks.clone(),
             stated,
+            told: request.body.told,
         };
         let body = codec::encode_record("request", &body).map_err(|source| self.codec(source))?;
         self.execute(

@@ -75,6 +75,8 @@ pub struct ToolEnv {
     pub client_env: Arc<BTreeMap<String, String>>,
     /// The session's own folder, canonical: transcript, artifacts, logs. Readable by tools.
     pub session_dir: PathBuf,
+    /// The session's plan file, canonical: written in plan mode only.
+    pub plan_file: PathBuf,
     /// Folders of this project that tools may always read (transcripts, artifacts, logs), canonical.
     pub readable: Arc<[PathBuf]>,
     /// Plimsoll's own folders, canonical: out of reach but for `readable`.

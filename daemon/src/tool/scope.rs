@@ -128,7 +128,7 @@ fn existing(env: &ToolEnv, resolved: Resolved) -> Result<Resolved, String> {
         return Ok(resolved);
     }
     // Beside a file outside the roots nothing is listed that was not allowed.
-    let inside = matches!(resolved.zone, Zone::Root(_) | Zone::Readable);
+    let inside = matches!(resolved.zone, Zone::Root(_) | Zone::Readable | Zone::Plan);
     let near = if inside { nearest(env, &resolved.path) } else { Vec::new() };
     let advice = if near.is_empty() { String::new() } else { format!(" Nearest: {}.", near.join(", ")) };
     Err(format!("`{}` does not exist.{advice}", resolved.shown))
@@ -253,6 +253,9 @@ pub fn protected(env: &ToolEnv) -> impl Fn(&Path) -> bool {
 
 fn zone_beside(env: &ToolEnv, keys: &[PathBuf], path: &Path) -> Zone {
     let below = |folders: &[PathBuf]| folders.iter().any(|folder| path.starts_with(folder));
+    if path == env.plan_file {
+        return Zone::Plan;
+    }
     if path.starts_with(&env.pre_images) {
         return Zone::Protected;
     }

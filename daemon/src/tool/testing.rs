@@ -34,6 +34,7 @@ impl Place {
             roots: [w.clone()].into(),
             client_env: BTreeMap::from([("HOME".to_owned(), top.join("home").to_string_lossy().into_owned())]).into(),
             session_dir: data.join("session"),
+            plan_file: data.join("plans/session.md"),
             readable: [data.join("session")].into(),
             pre_images: data.join("pre-images"),
             protected: [data].into(),

@@ -137,7 +137,7 @@ impl Walk {
     pub fn new(env: &ToolEnv, base: &Resolved, include_ignored: bool) -> Self {
         let root = match &base.zone {
             Zone::Root(inside) => env.roots.get(usize::from(inside.root)).cloned(),
-            Zone::Readable | Zone::Protected | Zone::Outside => None,
+            Zone::Readable | Zone::Plan | Zone::Protected | Zone::Outside => None,
         };
         let root = root.unwrap_or_else(|| base.path.clone());
         Self { root, base: base.path.clone(), include_ignored, forbidden: scope::forbidden(env).into() }

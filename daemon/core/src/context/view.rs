@@ -15,6 +15,7 @@ use crate::time::Timestamp;
 use crate::transcript::batch::StoredProjection;
 use crate::transcript::epoch::{Epoch, EpochCause, Hash, RequestRow, Segment, Stated, request_hash};
 use crate::transcript::item::{Item, ItemBody};
+use crate::transcript::told::Told;
 use crate::transcript::view::{messages, unobserved};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -145,6 +146,13 @@ impl View {
         &self.stated
     }
 
+    /// How long ago the harness told what it tells again, up to the newest item.
+    pub fn told(&self) -> Told {
+        let mut told = self.stated.told;
+        told.take_in(&self.unsent);
+        told
+    }
+
     /// Takes over what the next request will have said.
     pub fn state(&mut self, stated: Stated) {
         self.stated = stated;
@@ -218,6 +226,7 @@ impl View {
         self.last_item = self.unsent.last().map_or(self.last_item, |item| item.no);
         let tail = self.tail(model);
         self.size = self.next_size(&tail);
+        self.stated.told = self.told();
         self.unsent.clear();
         self.projections.clear();
         self.messages.extend(tail.iter().cloned());

@@ -55,6 +55,11 @@ impl Seen {
         file.lines.add(&shown.lines);
     }
 
+    /// Whether anything of the file at this canonical path was shown.
+    pub fn knows(&self, path: &str) -> bool {
+        self.files.contains_key(path)
+    }
+
     /// What is known of a file that was edited: of what was shown before everything that the edit left, and what the
     /// call wrote. None of a file that is gone.
     pub fn after(&self, edited: &EditedFile) -> Option<Shown> {

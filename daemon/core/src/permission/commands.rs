@@ -46,6 +46,10 @@ pub fn decide(
             target.path
         ));
     }
+    let records = |target: &&Target| matches!(target.zone, Zone::Readable | Zone::Plan);
+    if let Some(target) = prepared.targets.iter().skip(1).find(records) {
+        return Decision::Deny(format!("it writes {}, which belongs to Plimsoll's own records", target.path));
+    }
     let inside = folder.is_some_and(|folder| matches!(folder.zone, Zone::Root(_)));
     let reaches_out = prepared.targets.iter().any(|target| matches!(target.zone, Zone::Outside | Zone::Protected));
     let allowed: Vec<Commands> = rules.with(Verdict::Allow).filter_map(|rule| rule.matcher.commands().ok()).collect();

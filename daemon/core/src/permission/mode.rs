@@ -48,6 +48,28 @@ impl Mode {
     }
 }
 
+/// Between which modes a session may be, as far as the administrator leaves the choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Modes {
+    /// The least free.
+    pub least: Mode,
+    /// The freest.
+    pub most: Mode,
+}
+
+impl Default for Modes {
+    fn default() -> Self {
+        Self { least: Mode::Plan, most: Mode::Full }
+    }
+}
+
+impl Modes {
+    /// The mode that counts where this one was chosen.
+    pub fn hold(self, mode: Mode) -> Mode {
+        mode.min(self.most).max(self.least)
+    }
+}
+
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())

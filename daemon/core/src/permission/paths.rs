@@ -22,6 +22,10 @@ pub fn decide(mode: Mode, rules: &Rules<'_>, spec: &Spec, prepared: &Prepared) -
     if let Some(target) = targets.iter().find(|target| writes && target.zone == Zone::Readable) {
         return Decision::Deny(format!("{} belongs to Plimsoll's own records, which no tool changes", target.path));
     }
+    let plan = targets.iter().find(|target| writes && target.zone == Zone::Plan);
+    if let (Some(plan), true) = (plan, mode != Mode::Plan) {
+        return Decision::Deny(format!("{} is the session's plan, which is written in plan mode only", plan.path));
+    }
     let leave = leave(mode);
     let allow = Decision::Allow(leave);
     if let Some(target) = targets.iter().find(|target| target.zone == Zone::Protected) {
@@ -36,14 +40,16 @@ pub fn decide(mode: Mode, rules: &Rules<'_>, spec: &Spec, prepared: &Prepared) -
             return question(format!("{} is a protected place", target.path), &open, leave);
         }
     }
-    if let (Mode::Plan, Class::Write | Class::Execute) = (mode, spec.class) {
-        return Decision::Deny("in plan mode nothing is changed".to_owned());
+    let only_plan = plan.is_some() && targets.iter().all(|target| target.zone == Zone::Plan);
+    if let (Mode::Plan, Class::Write | Class::Execute, false) = (mode, spec.class, only_plan) {
+        return Decision::Deny("in plan mode nothing is changed but the plan file".to_owned());
     }
     if let Some(rule) = said(Verdict::Ask) {
         return question(format!("{} asks about it", cited(rule)), &[], leave);
     }
     let free = match (mode, spec.class) {
         (Mode::Full, _) => return allow,
+        (Mode::Plan, Class::Write) if only_plan => return allow,
         (_, Class::Read | Class::Interact) | (Mode::AcceptEdits | Mode::Auto, Class::Write) => true,
         (Mode::Plan | Mode::Ask, Class::Write) | (_, Class::Execute | Class::Network) => false,
     };
@@ -80,7 +86,7 @@ fn covered(rules: &Rules<'_>, spec: &Spec, targets: &[Target], needs: impl Fn(&T
 /// Whether a rule allows the tool on this target. A rule for all of a tool's calls is about the project; other places are
 /// named.
 fn allowed(rules: &Rules<'_>, spec: &Spec, target: &Target) -> bool {
-    let inside = matches!(target.zone, Zone::Root(_) | Zone::Readable);
+    let inside = matches!(target.zone, Zone::Root(_) | Zone::Readable | Zone::Plan);
     let named = |rule: &Rule| inside || rule.matcher.pattern.is_some();
     rules.with(Verdict::Allow).any(|rule| named(rule) && rule.matcher.is_about(spec.name, target))
 }

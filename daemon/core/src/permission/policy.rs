@@ -1,7 +1,7 @@
 //! Decides whether a prepared call runs, asks, or is refused.
 
 use super::leave::Leave;
-pub use super::mode::{Mode, UnknownMode};
+pub use super::mode::{Mode, Modes, UnknownMode};
 use super::rule::{Rule, Scope, Verdict};
 use super::{commands, paths};
 use crate::event::AskOption;
@@ -20,6 +20,8 @@ pub struct Policy {
     pub sandbox: Sandbox,
     /// What commands are run by.
     pub shell: Shell,
+    /// Between which modes a session may be.
+    pub modes: Modes,
 }
 
 /// The shell that runs commands. Commands are understood as bash does; where it is missing, each is asked about, and only

@@ -183,7 +183,7 @@ impl Matcher {
             (None, _) => true,
             (Some(pattern), _) if pattern.starts_with('/') => glob::covers(pattern, &target.path),
             (Some(pattern), Zone::Root(path)) => glob::covers(pattern, &path.rel),
-            (Some(_), Zone::Readable | Zone::Protected | Zone::Outside) => false,
+            (Some(_), Zone::Readable | Zone::Plan | Zone::Protected | Zone::Outside) => false,
         }
     }
 }

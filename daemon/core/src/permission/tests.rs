@@ -137,6 +137,45 @@ fn plan_mode_says_what_it_lets_run() {
 }
 
 #[test]
+fn the_plan_file_is_read_in_every_mode_and_written_in_plan_mode_only() {
+    let plain = Policy::default();
+    let of = |zones: &[Zone]| Prepared {
+        targets: zones.iter().map(|zone| Target { path: "/d/plans/s.md".to_owned(), zone: zone.clone() }).collect(),
+        ..Prepared::default()
+    };
+    let plan = of(&[Zone::Plan]);
+    for tool in ["read_file", "grep", "list_dir"] {
+        check(&plain, tool, &plan, ["allow"; 5]);
+    }
+    for tool in ["write", "string_replace", "MultiEdit", "delete_file", "apply_patch"] {
+        check(&plain, tool, &plan, ["allow", "deny", "deny", "deny", "deny"]);
+    }
+    // One patch over the plan and something else changes nothing, in no mode.
+    check(&plain, "apply_patch", &of(&[Zone::Plan, root()]), ["deny"; 5]);
+    check(&plain, "apply_patch", &of(&[Zone::Plan, Zone::Readable]), ["deny"; 5]);
+    let write = spec::find("write").unwrap();
+    let said = |mode| decide(mode, &plain, &[], write, &plan);
+    assert_eq!(
+        said(Mode::Full),
+        Decision::Deny("/d/plans/s.md is the session's plan, which is written in plan mode only".to_owned())
+    );
+    let rules = |verdict| Policy { rules: vec![rule(verdict, "write")], ..Policy::default() };
+    check(&rules(Verdict::Allow), "write", &plan, ["allow", "deny", "deny", "deny", "deny"]);
+    check(&rules(Verdict::Ask), "write", &plan, ["ask", "deny", "deny", "deny", "deny"]);
+    check(&rules(Verdict::Deny), "write", &plan, ["deny"; 5]);
+}
+
+#[test]
+fn no_command_writes_the_plan_file_or_other_records() {
+    let policy = Policy { rules: vec![rule(Verdict::Allow, "run_terminal_cmd")], sandbox: HELD, ..Policy::default() };
+    for zone in [Zone::Plan, Zone::Readable] {
+        let mut prepared = prepared(root(), Some("echo x > /d/plans/s.md"));
+        prepared.targets.push(Target { path: "/d/plans/s.md".to_owned(), zone });
+        check(&policy, "run_terminal_cmd", &prepared, ["deny"; 5]);
+    }
+}
+
+#[test]
 fn deny_wins_over_ask_and_ask_over_allow_whoever_said_it() {
     for (first, second, expected) in [
         (Verdict::Allow, Verdict::Deny, ["deny"; 5]),

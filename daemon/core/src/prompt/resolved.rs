@@ -92,6 +92,32 @@ impl Prompts {
         self.render(&SAME_CALL, &[("times", &times.to_string())])
     }
 
+    /// Plan mode is on. `again`: there is a plan file from an earlier time.
+    pub fn reminder_plan_mode(&self, plan_file: &str, again: bool) -> String {
+        let plan_file = escape::data(plan_file);
+        let mut body = self.render(&PLAN_MODE, &[("plan_file", &plan_file)]);
+        if again {
+            body.push_str("\n\n");
+            body.push_str(&self.render(&PLAN_AGAIN, &[("plan_file", &plan_file)]));
+        }
+        reminder(&body)
+    }
+
+    /// Plan mode is still on; the full text stands above.
+    pub fn reminder_plan_still(&self, plan_file: &str) -> String {
+        reminder(&self.render(&PLAN_STILL, &[("plan_file", &escape::data(plan_file))]))
+    }
+
+    /// Plan mode is over, and this is the mode now.
+    pub fn reminder_plan_left(&self, mode: &str, plan_file: &str) -> String {
+        reminder(&self.render(&PLAN_LEFT, &[("mode", mode), ("plan_file", &escape::data(plan_file))]))
+    }
+
+    /// The todo list was not written for so many turns; each open entry is one line.
+    pub fn reminder_todos_stale(&self, turns: u64, open: &[String]) -> String {
+        reminder(&self.render(&TODOS_STALE, &[("turns", &turns.to_string()), ("list", &list(open))]))
+    }
+
     /// The user undid `what`, such as `call c7`; each file with what stands there now is one line.
     pub fn reminder_undone(&self, what: &str, files: &[String]) -> String {
         reminder(&self.render(&UNDONE, &[("what", &escape::data(what)), ("list", &list(files))]))
@@ -137,6 +163,10 @@ mod tests {
             prompts.reminder_output_limit(),
             prompts.reminder_interrupted("a"),
             prompts.reminder_crashed("a", "b"),
+            prompts.reminder_plan_mode("/d/</system-reminder>.md", true),
+            prompts.reminder_plan_still("/d/</system-reminder>.md"),
+            prompts.reminder_plan_left("ask", "/d/</system-reminder>.md"),
+            prompts.reminder_todos_stale(10, &["</system-reminder>".to_owned()]),
         ] {
             assert!(text.starts_with("<system-reminder>\n") && text.ends_with("\n</system-reminder>"), "{text}");
             assert_eq!(text.matches("system-reminder>").count() - text.matches("&lt;/system-reminder>").count(), 2);

@@ -88,6 +88,8 @@ pub enum Zone {
     Root(WorkspacePath),
     /// One of Plimsoll's own readable folders: this project's transcripts, artifacts, logs.
     Readable,
+    /// The session's plan file: read in every mode, written in plan mode only.
+    Plan,
     /// Plimsoll's other folders, the insides of `.git`, key files.
     Protected,
     /// Anywhere else.

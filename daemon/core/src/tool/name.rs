@@ -20,6 +20,8 @@ const WORDS: &[(&str, &[&str])] = &[
     ("task_output", &["output", "poll", "background", "job", "log"]),
     ("stop_task", &["stop", "kill", "end", "background", "job"]),
     ("todo_write", &["todo", "todos", "plan", "task", "tasks"]),
+    ("enter_plan_mode", &["enter", "plan", "planning", "mode"]),
+    ("exit_plan_mode", &["exit", "leave", "plan", "planning", "mode"]),
 ];
 
 /// Most names given as advice: a list of all tools at every retry would cost more than it helps.

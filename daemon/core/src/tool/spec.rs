@@ -121,6 +121,8 @@ pub static SPECS: &[Spec] = &[
     spec!("task_output", World, Read, Repeatable),
     spec!("stop_task", World, Interact, Repeatable),
     spec!("todo_write", Host, Interact, Repeatable),
+    spec!("enter_plan_mode", Host, Interact, Repeatable),
+    spec!("exit_plan_mode", Host, Interact, Repeatable),
 ];
 
 /// The tool with exactly this name.

@@ -5,6 +5,7 @@ use super::item::Item;
 use crate::event::{Ask, Event};
 use crate::id::{CallId, Revision, TurnNo};
 use crate::ledger::Operation;
+use crate::permission::mode::Mode;
 use crate::tool::projection::Shown;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,8 @@ pub struct Batch {
     pub prompt_key: Option<(String, TurnNo)>,
     /// A title that the session did not have.
     pub title: Option<String>,
+    /// The session's permission mode from now on.
+    pub mode: Option<Mode>,
     /// The project's revision that this batch cites.
     pub revision: Option<Revision>,
 }

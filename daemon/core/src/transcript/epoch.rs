@@ -110,6 +110,9 @@ pub struct Stated {
     /// Each block as it was said last, by its name: its text (`git_status:0`, `user_info`), or where only whether it
     /// changed matters its hash (`instructions:AGENTS.md`, `open_files`).
     pub blocks: std::collections::BTreeMap<String, String>,
+    /// How long ago the harness told what it tells again after some turns.
+    #[serde(default)]
+    pub told: super::told::Told,
 }
 
 /// One request that was sent, or is about to be.

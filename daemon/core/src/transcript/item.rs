@@ -104,6 +104,14 @@ pub enum MetaCause {
     TaskEnded,
     /// The user undid what calls wrote.
     Undone,
+    /// Plan mode is on, said in full.
+    PlanMode,
+    /// Plan mode is still on, said in short.
+    PlanModeStill,
+    /// Plan mode is over.
+    PlanModeLeft,
+    /// The todo list was not written for long.
+    TodosStale,
 }
 
 /// Text by the model.

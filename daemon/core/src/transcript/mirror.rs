@@ -183,6 +183,10 @@ fn meta_word(cause: MetaCause) -> &'static str {
         MetaCause::EnvironmentChanged => "environment_changed",
         MetaCause::TaskEnded => "task_ended",
         MetaCause::Undone => "undone",
+        MetaCause::PlanMode => "plan_mode",
+        MetaCause::PlanModeStill => "plan_mode_still",
+        MetaCause::PlanModeLeft => "plan_mode_left",
+        MetaCause::TodosStale => "todos_stale",
     }
 }
 

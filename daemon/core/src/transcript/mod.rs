@@ -5,4 +5,5 @@ pub mod codec;
 pub mod epoch;
 pub mod item;
 pub mod mirror;
+pub mod told;
 pub mod view;

@@ -49,6 +49,11 @@ pub enum Effect {
         /// The call whose outcome is wanted.
         of: CallId,
     },
+    /// Read the session's plan file; answered by `Input::PlanRead`.
+    ReadPlan {
+        /// The call that asks.
+        call: CallId,
+    },
     /// Answer with `Input::Timer` after `delay_ms`, give or take a random tenth.
     StartTimer {
         /// The timer.

@@ -104,6 +104,13 @@ pub enum InputBody {
         /// The saved outcome of the call that its cursor names.
         result: Result<Box<Outcome>, String>,
     },
+    /// What `Effect::ReadPlan` found: the text, or none where no file is; an error is text for the model.
+    PlanRead {
+        /// The call that asked for it.
+        call: CallId,
+        /// The plan.
+        result: Result<Option<String>, String>,
+    },
     /// The time of `Effect::StartTimer` is over.
     Timer(TimerId),
 }

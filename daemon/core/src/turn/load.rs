@@ -6,6 +6,7 @@ use crate::event::Ask;
 use crate::id::{CallId, Revision, StepNo, TurnNo};
 use crate::ledger::{OpState, Operation};
 use crate::model::usage::Usage;
+use crate::permission::mode::Mode;
 use crate::permission::rule::Rule;
 use crate::tool::outcome::Todo;
 use crate::tool::projection::Shown;
@@ -44,6 +45,8 @@ pub struct Loaded {
     pub turn_usage: Usage,
     /// The project's revision.
     pub revision: Revision,
+    /// The mode in which the session was before it came into plan mode last; none when it never was in another.
+    pub before_plan: Option<Mode>,
     /// Whether the session has a title.
     pub titled: bool,
 }

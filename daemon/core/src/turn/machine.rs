@@ -54,6 +54,8 @@ pub struct Machine {
     pub(super) unsettled: Vec<CallId>,
     pub(super) revision: Revision,
     pub(super) titled: bool,
+    /// The mode before the session came into plan mode last.
+    pub(super) before_plan: Option<Mode>,
     /// Commands in the background, by the call that started them.
     pub(super) tasks: BTreeMap<CallId, Operation>,
     /// Those of them that have ended and are not told yet.
@@ -97,6 +99,7 @@ impl Machine {
             seen_ended: BTreeSet::new(),
             revision: loaded.revision,
             titled: loaded.titled,
+            before_plan: loaded.before_plan,
             usage: loaded.usage,
             calibration: (Calibration::default(), false),
             cost_allowed: settings.session_cost,
@@ -167,11 +170,6 @@ impl Machine {
         self.life == Life::Broken
     }
 
-    /// The permission mode from the next decision on.
-    pub fn set_mode(&mut self, mode: Mode) {
-        self.settings.mode = mode;
-    }
-
     /// What permissions are decided with from the next decision on. It holds what was allowed for the project and is still
     /// allowed; what an answer allowed so until now is forgotten.
     pub fn set_policy(&mut self, policy: Policy) {
@@ -233,6 +231,7 @@ impl Machine {
             }
             InputBody::TaskEnded(end) => self.task_ended(end),
             InputBody::ResultLoaded { call, result } => self.result_loaded(call, result),
+            InputBody::PlanRead { call, result } => self.plan_read(call, result),
             InputBody::Timer(id) => self.timer(id),
             InputBody::SessionChanged => self.session_changed(),
             InputBody::Undo { operation, told } => self.undo(operation, told),

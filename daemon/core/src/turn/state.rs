@@ -121,7 +121,7 @@ pub(super) enum SlotState {
     Ready(Prepared, Leave),
     /// It runs.
     Running,
-    /// The saved outcome that its cursor names is being loaded.
+    /// The saved outcome that its cursor names is being loaded, or the plan file.
     Loading,
     /// Its result is in the transcript.
     Done,

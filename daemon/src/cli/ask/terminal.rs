@@ -12,6 +12,8 @@ use tokio::sync::mpsc::{Receiver, channel};
 const LINES: usize = 16;
 /// Longest command or list of paths that is shown.
 const SHOWN_MAX: usize = 4_000;
+/// Longest plan that is shown: what is approved has been read.
+const PLAN_MAX: usize = 64_000;
 
 /// A terminal with a thread that reads it. The thread ends with the command.
 #[derive(Debug)]
@@ -101,8 +103,11 @@ fn option(ask: &Ask, choice: Choice) -> Option<&AskOption> {
 
 /// The question as a person reads it. What an agent wrote cannot disguise itself: control characters are visible.
 fn question(ask: &Ask, style: Style) -> String {
+    if let Some(plan) = &ask.plan {
+        return about_plan(ask, plan);
+    }
     let subject: String = if ask.changes.is_empty() {
-        ask.command.iter().chain(&ask.paths).map(|text| indented(text)).collect()
+        ask.command.iter().chain(&ask.paths).map(|text| indented(text, SHOWN_MAX)).collect()
     } else {
         diff::shown(&ask.changes, style)
     };
@@ -125,8 +130,20 @@ fn question(ask: &Ask, style: Style) -> String {
     format!("{text}{answers}, n = no, or say what to do instead: ")
 }
 
-fn indented(text: &str) -> String {
-    let shown: String = text.chars().take(SHOWN_MAX).collect();
+/// A plan with what each answer does.
+fn about_plan(ask: &Ask, plan: &str) -> String {
+    let mut text = format!("\nMay it? {}\n{}", out::short(&ask.title, 300), indented(plan, PLAN_MAX));
+    for (key, choice) in [("y", Choice::AllowOnce), ("s", Choice::AllowSession), ("n", Choice::Reject)] {
+        if let Some(option) = option(ask, choice) {
+            let _ = writeln!(text, "  {key} = {}", out::short(&option.label, 300));
+        }
+    }
+    text.push_str("Your answer, or what is to be different: ");
+    text
+}
+
+fn indented(text: &str, most: usize) -> String {
+    let shown: String = text.chars().take(most).collect();
     let mut indented = String::new();
     for line in out::harmless(&shown, true).lines() {
         indented.extend(["    ", line, "\n"]);
@@ -175,6 +192,7 @@ mod tests {
             command: Some("make\nrm -rf x\x1b[8m".to_owned()),
             paths: vec!["/w".to_owned()],
             changes: Vec::new(),
+            plan: None,
             reason: "commands ask".to_owned(),
             options: vec![
                 option(Choice::AllowOnce, "Once", &[]),
@@ -193,7 +211,39 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_is_shown_with_what_each_answer_does() {
+        let option = |kind, label: &str| AskOption {
+            kind: OfferedChoice::Known(kind),
+            label: label.to_owned(),
+            rules: Vec::new(),
+        };
+        let ask = Ask {
+            id: "a1".to_owned(),
+            call: "c1".to_owned(),
+            turn: 1,
+            at: 0,
+            tool: "exit_plan_mode".to_owned(),
+            title: "leave plan mode and carry out this plan".to_owned(),
+            command: None,
+            paths: vec!["/d/plans/s.md".to_owned()],
+            changes: Vec::new(),
+            plan: Some("# Plan\n\n1. Look\x1b[2J".to_owned()),
+            reason: "it hands in its plan".to_owned(),
+            options: vec![
+                option(Choice::AllowOnce, "Approve, and go on in mode `ask`"),
+                option(Choice::AllowSession, "Approve, and go on in mode `accept_edits`"),
+                option(Choice::Reject, "Keep planning"),
+            ],
+            resolution: None,
+        };
+        let expected = "\nMay it? leave plan mode and carry out this plan\n    # Plan\n    \n    1. Look\u{fffd}[2J\n  \
+            y = Approve, and go on in mode `ask`\n  s = Approve, and go on in mode `accept_edits`\n  n = Keep planning\n\
+            Your answer, or what is to be different: ";
+        assert_eq!(question(&ask, Style::PLAIN), expected);
+    }
+
+    #[test]
     fn a_command_that_is_not_shown_to_its_end_says_so() {
-        assert!(indented(&"x".repeat(SHOWN_MAX + 1)).ends_with("    … (longer than is shown here)\n"));
+        assert!(indented(&"x".repeat(SHOWN_MAX + 1), SHOWN_MAX).ends_with("    … (longer than is shown here)\n"));
     }
 }

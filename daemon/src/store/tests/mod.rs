@@ -160,6 +160,7 @@ fn ask(id: u64, call: u64) -> Ask {
         command: Some("make".into()),
         paths: vec!["/w".into()],
         changes: Vec::new(),
+        plan: None,
         reason: "commands are asked for".into(),
         options: vec![AskOption { kind: AskChoice::AllowOnce, label: "Allow".into(), rules: Vec::new() }],
         resolution: None,
@@ -167,7 +168,8 @@ fn ask(id: u64, call: u64) -> Ask {
 }
 
 fn stated(blocks: &[(&str, &str)]) -> Stated {
-    Stated { blocks: blocks.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect() }
+    let blocks = blocks.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+    Stated { blocks, ..Stated::default() }
 }
 
 fn epoch(no: u64, first_item: u64) -> Epoch {

@@ -7,13 +7,18 @@ use plimsoll_core::permission::command::named::named;
 use plimsoll_core::tool::call::{Target, Zone};
 use std::os::unix::ffi::OsStrExt;
 
-/// The folder, then what the command names outside the project or in protected places, also by links that lead there.
+/// The folder, then what the command names outside the project or in protected places, also by links that lead there, and
+/// what it writes among Plimsoll's own readable records.
 pub(super) fn targets(env: &ToolEnv, cwd: &Resolved, command: &str) -> Vec<Target> {
     let mut targets = vec![cwd.target()];
     for named in named(command) {
         let path = escape(cwd.path.join(&named.path).as_os_str().as_bytes());
         let Ok(resolved) = resolve(env, &path) else { continue };
-        let away = matches!(resolved.zone, Zone::Outside | Zone::Protected);
+        let away = match resolved.zone {
+            Zone::Outside | Zone::Protected => true,
+            Zone::Readable | Zone::Plan => named.written,
+            Zone::Root(_) => false,
+        };
         if away && (resolved.exists || named.written) && !targets.contains(&resolved.target()) {
             targets.push(resolved.target());
         }
@@ -52,5 +57,9 @@ mod tests {
         check(".", &format!("cat {} | wc", key.display()), &[at(&key, Zone::Protected)]);
         check("sub", "cat .git/config", &[at(&place.w.join("sub/.git/config"), Zone::Protected)]);
         check(".", "grep x /absent-folder/y", &[]);
+        let log = place.env.session_dir.join("log");
+        let written = [at(&place.env.plan_file, Zone::Plan), at(&log, Zone::Readable)];
+        check(".", &format!("cat a > {} 2> {}", place.env.plan_file.display(), log.display()), &written);
+        check(".", &format!("cat {} {}", place.env.plan_file.display(), log.display()), &[]);
     }
 }

@@ -29,6 +29,29 @@ fn a_sibling_with_the_same_prefix_is_outside() {
 }
 
 #[test]
+fn the_plan_file_is_a_zone_of_its_own_and_nothing_beside_it_is() {
+    let place = Place::new();
+    let plans = place.env.plan_file.parent().unwrap().to_path_buf();
+    std::fs::create_dir_all(&plans).unwrap();
+    symlink(&place.env.plan_file, place.w.join("plan.md")).unwrap();
+    symlink(&plans, place.w.join("plans")).unwrap();
+    let text = |path: &Path| path.to_str().unwrap().to_owned();
+    // The file need not be there.
+    for way in
+        [text(&place.env.plan_file), "plan.md".into(), "plans/session.md".into(), "plans/../plans/session.md".into()]
+    {
+        assert_eq!(zone_of(&place, &way), Zone::Plan, "{way}");
+    }
+    for way in ["plans", "plans/other.md", "plans/session.md/x", "plans/session.mdx"] {
+        assert_eq!(zone_of(&place, way), Zone::Protected, "{way}");
+    }
+    // A link in its place leads elsewhere, and lies where it leads.
+    place.write("a.txt", "x");
+    symlink(place.w.join("a.txt"), &place.env.plan_file).unwrap();
+    assert_eq!(zone_of(&place, "plan.md"), inside("a.txt"));
+}
+
+#[test]
 fn links_are_resolved_before_the_zone_is_decided() {
     let place = Place::new();
     std::fs::write(place.o.join("victim.txt"), "x").unwrap();

@@ -79,6 +79,14 @@ fn every_kind_has_its_golden_form() {
             text: "<system-reminder>AGENTS.md changed</system-reminder>".into(),
         }),
     );
+    for (name, cause) in [
+        ("meta_plan_mode", MetaCause::PlanMode),
+        ("meta_plan_mode_still", MetaCause::PlanModeStill),
+        ("meta_plan_mode_left", MetaCause::PlanModeLeft),
+        ("meta_todos_stale", MetaCause::TodosStale),
+    ] {
+        check(name, &ItemBody::Meta(MetaMessage { cause, text: "<system-reminder>\n.\n</system-reminder>".into() }));
+    }
     check("assistant", &ItemBody::Assistant(AssistantText { text: "done \u{1F600}".into(), cut: true }));
     check(
         "reasoning",

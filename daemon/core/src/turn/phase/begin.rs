@@ -156,6 +156,7 @@ impl Machine {
         for reminder in changes.reminders {
             self.add_item(ItemBody::Meta(MetaMessage { cause: MetaCause::InstructionsChanged, text: reminder }));
         }
+        self.tell_stale_todos();
         self.tell();
         for shown in &attached.shown {
             self.seen.add(shown);

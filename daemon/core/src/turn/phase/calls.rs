@@ -157,6 +157,7 @@ impl Machine {
                     command: prepared.command.clone(),
                     paths: prepared.targets.iter().map(|target| target.path.clone()).collect(),
                     changes: prepared.changes.clone(),
+                    plan: None,
                     reason,
                     options,
                     resolution: None,
@@ -200,6 +201,9 @@ impl Machine {
         let chosen = ask.options.iter().find(|option| option.kind == given.choice).cloned();
         self.resolve_ask(*ask, AskResolution::Answered { choice: given.choice, advice: given.advice.clone() });
         match given.choice {
+            choice if asked.tool == super::plan::EXIT => {
+                self.decided_about_plan(id, choice, given.advice.as_deref());
+            }
             AskChoice::AllowOnce | AskChoice::AllowSession | AskChoice::AllowAlways => {
                 let scope = match given.choice {
                     AskChoice::AllowSession => Some(Scope::Session),

@@ -11,6 +11,8 @@ impl Machine {
     pub(in crate::turn) fn run_host(&mut self, call: &Call) {
         let outcome = match call.tool.as_str() {
             "todo_write" => self.write_todos(call),
+            "enter_plan_mode" => self.enter_plan_mode(),
+            super::plan::EXIT => return self.exit_plan_mode(call),
             other => Outcome::failed(format!("`{other}` cannot be called here.")),
         };
         self.settle(call.id, outcome);

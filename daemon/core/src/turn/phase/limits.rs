@@ -82,6 +82,7 @@ impl Machine {
             command: None,
             paths: Vec::new(),
             changes: Vec::new(),
+            plan: None,
             reason: what,
             options: vec![
                 option(AskChoice::AllowOnce, "Go on, for as much again"),

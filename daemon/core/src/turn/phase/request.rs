@@ -14,6 +14,7 @@ impl Machine {
     pub(in crate::turn) fn request(&mut self) {
         self.add_steering();
         self.tell();
+        self.tell_mode();
         if !self.may_go_on() {
             return;
         }

@@ -8,6 +8,7 @@ use crate::model::error::{ErrorClass, ModelError};
 use crate::model::event::{BlockContent, ModelEvent, StopReason};
 use crate::model::request::Api;
 use crate::path::WorkspacePath;
+use crate::permission::policy::Mode;
 use crate::tool::call::{Prepared, Target, Zone};
 use crate::tool::outcome::{Body, CommandRun, Exit, Outcome, Output, Status, TaskEnd, TaskState};
 use proptest::prelude::*;
@@ -80,6 +81,10 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
             world.input(InputBody::ToolFinished { call: call.id, outcome, revision: Revision(u64::from(dice.2)) });
         }
         Pending::Load(call) => world.input(InputBody::ResultLoaded { call, result: Err("no such call".into()) }),
+        Pending::Plan(call) => {
+            let plan = (!dice.2.is_multiple_of(3)).then(|| "1. look".to_owned());
+            world.input(InputBody::PlanRead { call, result: Ok(plan) });
+        }
         Pending::Timer(id) => world.input(InputBody::Timer(id)),
         Pending::Task(call) => {
             let exit = [Some(Exit::Code(0)), Some(Exit::Code(1)), Some(Exit::Cancelled), None][dice.1 as usize % 4];
@@ -119,11 +124,13 @@ fn model(world: &mut World, dice: Dice, request: crate::id::RequestNo, body: Vec
         _ => {
             event(world, ModelEvent::BlockDone { block: 0, content: BlockContent::Text("working".into()) });
             for block in 1..=u32::from(dice.2 % 4) + 1 {
-                let content = match (u32::from(dice.2) + block) % 7 {
+                let content = match (u32::from(dice.2) + block) % 9 {
                     0 => call("read_file", "{broken"),
                     1 => call("no_such_tool", "{}"),
                     2 | 3 => call("run_terminal_cmd", r#"{"command":"make"}"#),
                     4 => call("todo_write", r#"{"merge":false,"todos":[{"id":"1","content":"x","status":"pending"}]}"#),
+                    7 => call("enter_plan_mode", "{}"),
+                    8 => call("exit_plan_mode", if dice.1 < 128 { "{}" } else { r#"{"plan":"1. look"}"# }),
                     5 => call("grep", r#"{"pattern":"x","cursor":"c1:5"}"#),
                     _ => call("read_file", r#"{"target_file":"a"}"#),
                 };
@@ -148,6 +155,10 @@ fn act(world: &mut World, dice: Dice, crashes: bool) {
         }
         7 if crashes && dice.1.is_multiple_of(2) => world.crash(Api::OpenaiChat),
         8 if dice.1.is_multiple_of(3) => world.input(InputBody::SessionChanged),
+        10 if dice.1.is_multiple_of(2) => {
+            let mode = [Mode::Plan, Mode::Ask, Mode::Plan, Mode::AcceptEdits][dice.2 as usize % 4];
+            world.set_mode(mode);
+        }
         9 => world.machine.set_attended(dice.1.is_multiple_of(2)),
         _ if !world.pending.is_empty() => {
             let at = dice.0 as usize % world.pending.len();

@@ -17,6 +17,7 @@ use crate::permission::rule::Rule;
 use crate::prompt::Prompts;
 use crate::time::Timestamp;
 use crate::tool::call::Call;
+use crate::tool::outcome::{Body, Todo};
 use crate::tool::projection::Budget;
 use crate::transcript::batch::{Batch, SessionState, StoredProjection};
 use crate::transcript::epoch::{Epoch, RequestEnd, RequestRow};
@@ -37,6 +38,8 @@ pub(super) struct Stored {
     pub(super) events: Vec<Event>,
     pub(super) state: Option<SessionState>,
     pub(super) titled: bool,
+    pub(super) mode: Mode,
+    pub(super) before_plan: Option<Mode>,
     pub(super) revision: Revision,
 }
 
@@ -66,13 +69,35 @@ impl Stored {
         self.ends.extend(batch.request_end.map(|end| (end.no, end)));
         self.state = batch.state.or(self.state);
         self.titled |= batch.title.is_some();
+        if let Some(mode) = batch.mode {
+            self.set_mode(mode);
+        }
         self.revision = batch.revision.unwrap_or(self.revision);
+    }
+
+    pub(super) fn set_mode(&mut self, mode: Mode) {
+        if mode == Mode::Plan && self.mode != Mode::Plan {
+            self.before_plan = Some(self.mode);
+        }
+        self.mode = mode;
     }
 
     /// Tokens of a turn's requests, or of all.
     fn used(&self, turn: Option<TurnNo>) -> Usage {
         let of = self.requests.iter().filter(|row| turn.is_none_or(|turn| row.turn == turn));
         of.filter_map(|row| self.ends.get(&row.no)?.usage).fold(Usage::default(), Usage::plus)
+    }
+
+    /// The list as the last result of `todo_write` has it.
+    fn todos(&self) -> Vec<Todo> {
+        let lists = self.items.iter().rev().filter_map(|item| match &item.body {
+            ItemBody::ToolResult(result) => match &result.outcome.body {
+                Body::Todos(todos) => Some(todos.clone()),
+                _ => None,
+            },
+            _ => None,
+        });
+        lists.into_iter().next().unwrap_or_default()
     }
 
     /// What a store gives when the session is opened again.
@@ -134,7 +159,8 @@ impl Stored {
                     _ => Vec::new(),
                 })
                 .collect(),
-            todos: Vec::new(),
+            todos: self.todos(),
+            before_plan: self.before_plan,
             open_calls: calls.filter(|(call, ..)| !answered(*call)).collect(),
             running_turn: started.difference(&completed).next().copied(),
             waiting_turns: queued
@@ -165,6 +191,7 @@ pub(super) enum Pending {
     Prepare(Call),
     Run(Call),
     Load(CallId),
+    Plan(CallId),
     Timer(super::super::input::TimerId),
     /// A command in the background, which ends some time.
     Task(CallId),
@@ -271,6 +298,7 @@ impl World {
                 }
                 Effect::StopTool(call) => self.stopping.push(call),
                 Effect::LoadResult { call, .. } => self.pending.push(Pending::Load(call)),
+                Effect::ReadPlan { call } => self.pending.push(Pending::Plan(call)),
                 Effect::StartTimer { id, .. } => self.pending.push(Pending::Timer(id)),
                 Effect::Accepted { turn, queued } => self.accepted.push((turn, queued)),
                 // Taken up again at once: whoever loads the session finds it in the middle of its turn.
@@ -281,6 +309,13 @@ impl World {
                 Effect::AnswerTaken { ask, taken } => self.answers.push((ask, taken)),
             }
         }
+    }
+
+    /// The user chooses a mode; stored at once, as the session's record is.
+    pub(super) fn set_mode(&mut self, mode: Mode) {
+        self.stored.set_mode(mode);
+        self.machine.set_mode(mode);
+        self.input(InputBody::SessionChanged);
     }
 
     pub(super) fn open_asks(&self) -> Vec<AskId> {
@@ -308,7 +343,7 @@ impl World {
             None,
             "settling twice adds nothing"
         );
-        self.machine = Machine::load(loaded, settings(api));
+        self.machine = Machine::load(loaded, Settings { mode: self.stored.mode, ..settings(api) });
     }
 
     /// Every call has exactly one result, every question an end, nothing still runs.

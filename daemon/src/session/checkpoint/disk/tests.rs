@@ -41,6 +41,7 @@ impl World {
             roots: [root.join("w")].into(),
             client_env: Arc::default(),
             session_dir: root.clone(),
+            plan_file: root.join("plan.md"),
             readable: [].into(),
             protected: [].into(),
             pre_images: root.join("kept"),

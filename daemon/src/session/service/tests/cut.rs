@@ -33,6 +33,7 @@ async fn leave_asking(place: &Place) {
         command: Some("make".into()),
         paths: vec![],
         changes: Vec::new(),
+        plan: None,
         reason: "it runs a command".into(),
         options: vec![option(AskChoice::AllowOnce), option(AskChoice::Reject)],
         resolution: None,

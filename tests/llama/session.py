@@ -1,0 +1,247 @@
+"""A session of the real binary with a real llama.cpp server: session.py PLIMSOLL FOLDER.
+
+Twelve turns with tool results, and in between another branch, another AGENTS.md and a restart of the daemon. For each request the
+server's own count of prompt tokens that it had in its cache is compared with two others: with what the request shares with the
+one before, by the server's own template and tokenizer; and with what Plimsoll expected and has stored. They must agree within 2 %.
+"""
+
+import http.client
+import http.server
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+HERE = pathlib.Path(__file__).parent
+CONTEXT = 131_072
+TURNS = 12
+LIMIT = 0.02
+
+
+class Proxy(http.server.BaseHTTPRequestHandler):
+    """Passes everything on to the server and keeps each chat request with the usage that its answer reports."""
+
+    protocol_version = "HTTP/1.1"
+    server_port = 0
+    seen = []
+
+    def log_message(self, *arguments):
+        pass
+
+    def do_GET(self):
+        self.forward(None)
+
+    def do_POST(self):
+        self.forward(self.rfile.read(int(self.headers["content-length"])))
+
+    def forward(self, body):
+        to = http.client.HTTPConnection("127.0.0.1", self.server_port)
+        to.request(self.command, self.path, body, {"content-type": "application/json"})
+        answer = to.getresponse()
+        text = answer.read()
+        if body is not None and self.path.endswith("/chat/completions"):
+            lines = [line[6:] for line in text.splitlines() if line.startswith(b"data: {")]
+            usages = [usage for usage in (json.loads(line).get("usage") for line in lines) if usage]
+            Proxy.seen.append((json.loads(body), usages[-1] if usages else text.decode(errors="replace")))
+        self.send_response(answer.status)
+        self.send_header("content-type", answer.getheader("content-type", "application/json"))
+        self.send_header("content-length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+        to.close()
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+def get(port, path, body=None):
+    """What the server answers, as text."""
+    to = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
+    to.request("POST" if body else "GET", path, json.dumps(body) if body else None, {"content-type": "application/json"})
+    answer = to.getresponse()
+    text = answer.read().decode()
+    if answer.status != 200:
+        raise OSError(f"{path}: {answer.status} {text[:300]}")
+    return text
+
+
+def start_server(model, folder):
+    port = free_port()
+    log = open(folder / "server.log", "wb")
+    command = [sys.executable, HERE / "serve.py", model, str(port), str(CONTEXT)]
+    server = subprocess.Popen(command, stdout=log, stderr=log)
+    for _ in range(600):
+        if server.poll() is not None:
+            sys.exit(f"the server ended:\n{(folder / 'server.log').read_text(errors='replace')}")
+        try:
+            get(port, "/health")
+            return server, port
+        except OSError:
+            time.sleep(0.1)
+    sys.exit("the server did not get ready")
+
+
+class Machine:
+    """Plimsoll on folders of its own, and a repository to work in."""
+
+    def __init__(self, binary, folder, port):
+        self.binary = binary
+        self.work = folder / "work"
+        self.env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+        names = {"HOME": "home", "PLIMSOLL_CONFIG_DIR": "config", "PLIMSOLL_DATA_DIR": "data", "PLIMSOLL_RUNTIME_DIR": "run"}
+        for name, sub in names.items():
+            (folder / sub).mkdir(mode=0o700)
+            self.env[name] = str(folder / sub)
+        (folder / "config" / "config.toml").write_text(
+            f"""model = "llama/as-told"
+
+[providers.llama]
+api = "openai-chat"
+base_url = "http://127.0.0.1:{port}/v1"
+
+[providers.llama.models.as-told]
+context_window = {CONTEXT}
+max_output = 256
+
+[permissions]
+mode = "full"
+"""
+        )
+        self.session = None
+
+    def plimsoll(self, *arguments, stdin=None):
+        done = subprocess.run(
+            [self.binary, *arguments], cwd=self.work, env=self.env, input=stdin, capture_output=True, text=True, timeout=900
+        )
+        if done.returncode != 0:
+            sys.exit(f"plimsoll {' '.join(arguments)}: {done.returncode}\n{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def ask(self, prompt, stdin=None):
+        which = ["--session", self.session] if self.session else []
+        answer = self.plimsoll("ask", *which, *(["-"] if stdin else []), prompt, stdin=stdin)
+        if not self.session:
+            self.session = json.loads(self.plimsoll("sessions", "--json").splitlines()[0])["id"]
+        return answer
+
+    def git(self, *arguments):
+        names = ["-c", "user.name=Test", "-c", "user.email=test@example.org"]
+        env = {**self.env, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
+        subprocess.run(["git", *names, *arguments], cwd=self.work, env=env, check=True, stdout=subprocess.DEVNULL)
+
+
+def calls():
+    """What the model can call; `<<3>>` in a prompt makes it call the third."""
+    reads = [{"name": "read_file", "arguments": {"target_file": f"src/f{file:02}.rs"}} for file in range(TURNS)]
+    reads[5] = {"name": "run_terminal_cmd", "arguments": {"command": "seq 1 2000"}}
+    reads[8] = {"name": "grep", "arguments": {"pattern": "f08_1"}}
+    return reads
+
+
+def workspace(machine):
+    (machine.work / "src").mkdir(parents=True)
+    for file in range(TURNS):
+        lines = [f"fn f{file:02}_{line}() -> u32 {{ {line * 7} }}  // grün\n" for line in range(60)]
+        (machine.work / "src" / f"f{file:02}.rs").write_text("".join(lines))
+    (machine.work / "AGENTS.md").write_text("Use tabs.\n")
+    machine.git("init", "--quiet", "--initial-branch=main")
+    machine.git("add", "--all")
+    machine.git("commit", "--quiet", "--message", "first")
+    machine.git("branch", "other")
+
+
+def play(machine):
+    for turn in range(TURNS):
+        stdin = None
+        if turn == 3:
+            stdin = "A long text that the user has brought along. " * 100
+        elif turn == 4:
+            machine.git("checkout", "--quiet", "other")
+        elif turn == 6:
+            (machine.work / "AGENTS.md").write_text("Use four blanks.\n")
+        elif turn == 9:
+            machine.plimsoll("stop")
+        answer = machine.ask(f"Look at number {turn}. <<{turn}>>", stdin)
+        assert answer.strip() == "Done.", answer
+
+
+def shared(port, before, after):
+    """Tokens that two requests have in common at their start, as the server renders and counts them."""
+
+    def tokens(body):
+        prompt = json.loads(get(port, "/apply-template", {"messages": body["messages"], "tools": body["tools"]}))["prompt"]
+        return json.loads(get(port, "/tokenize", {"content": prompt, "parse_special": True}))["tokens"]
+
+    before, after = tokens(before), tokens(after)
+    differs = (at for at, pair in enumerate(zip(before, after)) if pair[0] != pair[1])
+    return next(differs, min(len(before), len(after)))
+
+
+def near(one, other):
+    return abs(one - other) <= LIMIT * max(one, other)
+
+
+def compare(port, machine):
+    """Prints a line per request; gives the number of those where the counts do not agree."""
+    stored = stored_requests(machine)
+    faults = 0
+    print(f"{'request':>7} {'prompt':>8} {'in cache':>9} {'shared':>8} {'expected':>9} {'reported':>9}")
+    for at, (body, usage) in enumerate(Proxy.seen):
+        if isinstance(usage, str):
+            sys.exit(f"request {at + 1} was not answered with its usage:\n{usage[:2000]}")
+        prompt, cached = usage["prompt_tokens"], usage["prompt_tokens_details"]["cached_tokens"]
+        common = shared(port, Proxy.seen[at - 1][0], body) if at else 0
+        expected, reported = stored[at]
+        fine = near(cached, common) and (expected is None or near(cached, expected) and reported == cached)
+        faults += not fine
+        figures = [f"{at + 1:>7}", f"{prompt:>8}", f"{cached:>9}", f"{common:>8}", f"{expected!s:>9}", f"{reported!s:>9}"]
+        print(" ".join(figures + ["<- differs"] * (not fine)))
+    lines = get(port, "/metrics").splitlines()
+    total = next(float(line.split()[1]) for line in lines if line.startswith("llamacpp:prompt_tokens_cached_total"))
+    told = sum(usage["prompt_tokens_details"]["cached_tokens"] for _, usage in Proxy.seen)
+    print(f"the server's counter: {total:.0f}; the sum of its reports: {told}")
+    return faults + (total != told)
+
+
+def stored_requests(machine):
+    """What Plimsoll expected to be in the cache, and what it noted of the answer, per request; none where it cannot say."""
+    if not any(line.split()[:1] == ["requests"] for line in machine.plimsoll("--help").splitlines()):
+        return [(None, None)] * len(Proxy.seen)
+    requests = json.loads(machine.plimsoll("requests", machine.session, "--json"))["requests"]
+    return [(request["cachedExpected"], request["usage"]["cacheRead"]) for request in requests]
+
+
+def main():
+    binary, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    model = folder / "as-told.gguf"
+    (folder / "calls.json").write_text(json.dumps(calls()))
+    template = HERE / "chat-template.jinja"
+    subprocess.run([sys.executable, HERE / "make_model.py", model, template, folder / "calls.json"], check=True)
+    server, port = start_server(model, folder)
+    Proxy.server_port = port
+    proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+    threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    machine = Machine(binary, folder, proxy.server_port)
+    workspace(machine)
+    try:
+        play(machine)
+        faults = compare(port, machine)
+    finally:
+        subprocess.run([binary, "stop"], env=machine.env, capture_output=True)
+        server.kill()
+    results = sum(message["role"] == "tool" for message in Proxy.seen[-1][0]["messages"])
+    if results != TURNS:
+        sys.exit(f"{results} tool results of {TURNS}: the model did not call as it was told")
+    if faults:
+        sys.exit(f"{faults} of {len(Proxy.seen)} requests: the counts of cached tokens differ by more than {LIMIT:.0%}")
+    print(f"llama.cpp: {len(Proxy.seen)} requests, cached tokens as expected")
+
+
+main()
