@@ -14,6 +14,13 @@ pub(super) async fn known(stores: &Stores, model: &str) -> Calibration {
 }
 
 impl Driver {
+    /// The machine works with what was known when its turn was asked for.
+    pub(super) fn calibrate(&mut self, known: Calibration) {
+        if let Some(machine) = &mut self.machine {
+            machine.calibrate(known);
+        }
+    }
+
     /// Keeps what the turn that has ended taught, beside whatever comes next.
     pub(super) fn keep_learned(&mut self) {
         let Some(machine) = self.machine.as_mut().filter(|machine| machine.is_idle()) else { return };

@@ -14,7 +14,6 @@ use plimsoll_core::event::Delta;
 use plimsoll_core::id::{CallId, RequestNo, Revision, SessionId, TurnNo};
 use plimsoll_core::model::error::{ErrorClass, ModelError};
 use plimsoll_core::permission::policy::Mode;
-use plimsoll_core::permission::rule::Rule;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::Outcome;
 use plimsoll_core::transcript::batch::Batch;
@@ -73,7 +72,7 @@ pub(super) struct Driver {
     settle_at: Option<Instant>,
     pub(super) mode: Mode,
     /// Tells when the user has decided something for the project.
-    decided: watch::Receiver<Known>,
+    pub(super) decided: watch::Receiver<Known>,
     pub(super) tasks: JoinSet<()>,
     /// What the machine is told when a task panics, by the task.
     owed: HashMap<tokio::task::Id, InputBody>,
@@ -214,9 +213,8 @@ impl Driver {
         let other = self.machine.as_ref().is_some_and(|machine| machine.is_idle() && !machine.works_with(&settings));
         if self.machine.is_none() || other {
             self.generation += 1;
-            let mut machine = load::machine(&self.store, &self.id, settings, &self.hub).await?;
-            machine.calibrate(turn.calibration);
-            self.machine = Some(machine);
+            self.machine = Some(load::machine(&self.store, &self.id, settings, &self.hub).await?);
+            self.calibrate(turn.calibration);
             if !self.is_idle() {
                 // In the middle of a turn that was suspended.
                 self.running = Some(turn.clone());
@@ -258,21 +256,6 @@ impl Driver {
             }
         }
         self.keep_learned();
-    }
-
-    /// Keeps what the user allowed for good. When that fails it holds for the running turn only, and is asked again later.
-    async fn grant(&mut self, call: CallId, rules: &[Rule]) {
-        if let Err(error) = self.project.lasting.keep(rules, &self.id, call, now()).await {
-            tracing::error!(session = %self.id, %call, %error, "a grant could not be kept");
-        }
-    }
-
-    /// The running turn goes on with what is decided with now.
-    fn set_policy(&mut self) {
-        self.decided.mark_unchanged();
-        if let (Some(machine), Some(turn)) = (&mut self.machine, &self.running) {
-            machine.set_policy(self.project.policy(turn));
-        }
     }
 
     fn forget_ended(&mut self, body: &InputBody) {
@@ -419,8 +402,8 @@ impl Driver {
     fn collect(&mut self, turn: TurnNo, wanted: Wanted) {
         self.running = self.turns.remove(&turn);
         self.set_policy();
-        if let (Some(machine), Some(turn)) = (&mut self.machine, &self.running) {
-            machine.calibrate(turn.calibration);
+        if let Some(known) = self.running.as_ref().map(|turn| turn.calibration) {
+            self.calibrate(known);
         }
         self.count();
         let editor = self.project.shared.editors.of(&self.project.key);

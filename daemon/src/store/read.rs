@@ -122,6 +122,10 @@ pub(super) struct Reader<'a> {
 
 pub(super) const ITEM: &str = "no, turn, step, at, kind, version, codec, len, body, file";
 
+/// Notes what an attachment shows of files, behind the results before it. The reading is [`Reader::shown`].
+pub(super) const ATTACH: &str = "INSERT INTO attached (sid, item, after_projection, shown) \
+    VALUES (?1, ?2, (SELECT coalesce(max(rid), 0) FROM projection WHERE sid = ?1), ?3)";
+
 impl Reader<'_> {
     pub(super) fn error(&self, source: rusqlite::Error) -> StoreError {
         StoreError::sqlite(self.path, source)

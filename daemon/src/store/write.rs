@@ -227,11 +227,7 @@ impl Sql<'_> {
                 ],
             )?;
             if let Some(shown) = &item.shown {
-                self.execute(
-                    "INSERT INTO attached (sid, item, after_projection, shown) VALUES (?1, ?2, \
-                     (SELECT coalesce(max(rid), 0) FROM projection WHERE sid = ?1), ?3)",
-                    params![sid, item.no as i64, shown],
-                )?;
+                self.execute(read::ATTACH, params![sid, item.no as i64, shown])?;
             }
         }
         for projection in &batch.projections {

@@ -228,7 +228,7 @@ pub(super) fn settings(api: Api) -> Settings {
             temperature: None,
             cache_lifetime_s: 300,
             price: None,
-            images: false,
+            images: true,
         },
         mode: Mode::Ask,
         policy: Policy::default(),
