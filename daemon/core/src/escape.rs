@@ -11,7 +11,7 @@ const TAGS: &[&str] = &[
     "attached_files",
     "edit_history",
     "git_status",
-    "images",
+    "image_list",
     "linter_errors",
     "open_and_recently_viewed_files",
     "project_instructions",

@@ -191,7 +191,7 @@ fn images_of_a_prompt_and_of_results_over_each_wire() {
             let large = Image { bytes: MAX_BYTES + 1, data: "".into(), ..image("photo.png", 4_000, 3_000) };
             session.prompt("What is wrong here?", vec![], vec![image("shot.png", 640, 480), large.clone()]);
             let first = session.bodies[0].clone();
-            session.look(vec![image("a.png", 10, 20), large, image("</images>.png", 30, 40)]);
+            session.look(vec![image("a.png", 10, 20), large, image("</image_list>.png", 30, 40)]);
             let word = if api == Api::OpenaiChat { "openai-chat" } else { "anthropic-messages" };
             let skip = usize::from(api == Api::OpenaiChat);
             expect_file![format!("./golden/requests/images.{word}{suffix}.txt")].assert_eq(&session.messages(skip));

@@ -1,6 +1,6 @@
 //! The content blocks of a prompt as one text and what stands beside it.
 
-use crate::rpc::from_wire::{MAX_ATTACHMENTS, MAX_IMAGE, MAX_TEXT};
+use crate::rpc::{MAX_ATTACHMENTS, MAX_IMAGE, MAX_TEXT};
 use agent_client_protocol_schema::v1::{ContentBlock, EmbeddedResourceResource, Error};
 use plimsoll_core::workspace::Attachment;
 use std::borrow::Cow;

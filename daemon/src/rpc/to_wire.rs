@@ -209,11 +209,15 @@ pub fn result_data(body: &Body) -> Value {
             "eol": file.eol,
             "lossy": file.lossy,
         }),
-        Body::Image(shown) => {
-            let mut data = json!(image(shown));
-            data["kind"] = json!("image");
-            data
-        }
+        Body::Image(image) => json!({
+            "kind": "image",
+            "name": image.name,
+            "mimeType": image.mime,
+            "width": image.width,
+            "height": image.height,
+            "bytes": image.bytes,
+            "hash": image.version,
+        }),
         Body::Entries(entries) => json!({
             "kind": "entries",
             "base": entries.base,

@@ -84,7 +84,7 @@ fn with_images(text: &str, images: Vec<Image>, model: &ModelProfile, room: &mut 
             }
         };
     }
-    let text = format!("{text}\n\n<images>\n{list}</images>");
+    let text = format!("{text}\n\n<image_list>\n{list}</image_list>");
     let plain = codec::encode_message(model.api, &Message::User(text.clone()));
     if shown.is_empty() {
         return plain.into_iter().map(Segment::new).collect();
