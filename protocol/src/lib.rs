@@ -13,14 +13,17 @@
 #![warn(missing_docs)]
 
 pub mod checkpoint;
+pub mod context;
 pub mod daemon;
 pub mod editor;
 pub mod error;
 pub mod event;
 pub mod hello;
 pub mod life;
+pub mod memory;
 pub mod permission;
 pub mod project;
+pub mod request;
 pub mod schema;
 pub mod session;
 pub mod transcript;

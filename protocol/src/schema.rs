@@ -2,7 +2,8 @@
 //! form; a test compares the two.
 
 use crate::{
-    checkpoint, daemon, editor, error, event, hello, life, permission, project, session, transcript, turn, version,
+    checkpoint, context, daemon, editor, error, event, hello, life, memory, permission, project, request, session,
+    transcript, turn, version,
 };
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -71,9 +72,16 @@ fn methods(types: &mut SchemaGenerator) -> Map<String, Value> {
         "permission/respond": permission::RespondParams => permission::RespondResult;
         "permission/grants": permission::GrantsParams => permission::GrantsResult;
         "permission/revoke": permission::RevokeParams => crate::Done;
+        "memory/list": memory::ListParams => memory::ListResult;
+        "memory/delete": memory::DeleteParams => crate::Done;
         "checkpoint/list": checkpoint::ListParams => checkpoint::ListResult;
         "checkpoint/diff": checkpoint::DiffParams => checkpoint::DiffResult;
         "checkpoint/restore": checkpoint::RestoreParams => checkpoint::RestoreResult;
+        "context/inspect": context::InspectParams => context::Inspection;
+        "context/preview": context::PreviewParams => context::Inspection;
+        "request/list": request::ListParams => request::ListResult;
+        "request/get": request::GetParams => request::GetResult;
+        "request/replay": request::ReplayParams => request::ReplayResult;
         "editor/state": editor::StateParams => crate::Done;
         "daemon/status": daemon::StatusParams => daemon::DaemonStatus;
         "daemon/stop": daemon::StopParams => crate::Done;

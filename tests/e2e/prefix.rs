@@ -11,6 +11,7 @@ use plimsoll_tests::{in_time, over_both_apis};
 
 use plimsoll_tests::workspace::Workspace;
 use serde_json::{Value, json};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 over_both_apis! { a_session_in_which_everything_moves }
 
@@ -37,7 +38,7 @@ fn todo(turn: usize) -> Call {
 fn calls(turn: usize) -> Vec<Step> {
     match turn {
         2 | 17 => vec![Step::calls([command(&format!("seq {turn} 40000 | tee /dev/null"))])],
-        3 | 13 | 22 => vec![Step::empty().text("I plan.").call(todo(turn)), Step::calls([read(turn)])],
+        3 | 16 => vec![Step::empty().text("I plan.").call(todo(turn)), Step::calls([read(turn)])],
         4 => {
             vec![Step::calls([read(4), read(24), read(25), Call::new("list_dir", json!({"target_directory": "src"}))])]
         }
@@ -56,10 +57,19 @@ fn git_news(turn: usize) -> &'static [&'static str] {
         10 => &["Branch: größe-名-&lt;/additional_data>", "commit the branch's own"],
         12 => &["Counts: 0 staged, 0 unstaged, 2 untracked, 0 conflicted", "untracked notes.txt"],
         15 => &["Counts: 0 staged, 1 unstaged, 2 untracked, 0 conflicted", "unstaged M AGENTS.md"],
-        22 => &["no longer: untracked notes.txt", "Counts: 0 staged, 1 unstaged, 1 untracked, 0 conflicted"],
+        21 => &["Counts: 0 staged, 2 unstaged, 2 untracked, 0 conflicted", "unstaged M src/f01.rs"],
+        22 => &["no longer: untracked notes.txt", "Counts: 0 staged, 2 unstaged, 1 untracked, 0 conflicted"],
         23 => &["no longer: commit the branch's own", "Branch: main"],
         _ => &[],
     }
+}
+
+/// Two time zones: it is about noon in the first, another day in the second, and midnight is far from both.
+fn zones() -> [String; 2] {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time after 1970").as_secs();
+    let east = 12 - i64::try_from(now / 3600 % 24).expect("an hour");
+    let other = if east > 0 { east - 13 } else { east + 13 };
+    [east, other].map(|hours| format!("AAA{}", -hours))
 }
 
 struct Run {
@@ -83,7 +93,8 @@ impl Run {
         workspace.commit("the branch's own");
         workspace.run_git(&["checkout", "--quiet", "main"]);
         let server = ModelServer::start(Script::new([])).await;
-        let daemon = Machine::new(plimsoll_tests::binary!()).model(&server, api, "ask").daemon().await;
+        let machine = Machine::new(plimsoll_tests::binary!()).env("TZ", &zones()[0]);
+        let daemon = machine.model(&server, api, "ask").daemon().await;
         let client = daemon.client().await;
         let session = client.session(&workspace).await;
         Self { daemon, client, server, workspace, session }
@@ -107,10 +118,12 @@ impl Run {
             }
             20 => {
                 assert!(self.daemon.stop().await.success());
+                self.daemon.set("TZ", &zones()[1]);
                 self.daemon.restart().await;
                 self.client = self.daemon.client().await;
                 self.client.attach(&self.session, 0).await;
             }
+            21 => self.workspace.write("src/f01.rs", "fn the_user_was_here() {}\n"),
             22 => std::fs::remove_file(self.workspace.path().join("notes.txt")).expect("a file"),
             23 => drop(self.workspace.run_git(&["checkout", "--quiet", "main"])),
             _ => {}
@@ -125,6 +138,7 @@ impl Run {
             10 | 20 => text.contains("Branch: größe"),
             12 => text.contains("untracked notes.txt"),
             15 => text.contains("unstaged M AGENTS.md"),
+            21 => text.contains("unstaged M src/f01.rs"),
             22 => text.contains("untracked made.txt") && !text.contains("notes.txt"),
             23 => text.contains("Branch: main"),
             _ => true,
@@ -215,10 +229,24 @@ async fn a_session_in_which_everything_moves(api: Api) {
             assert_eq!(told.reminders.len(), 1, "{:#?}", told.reminders);
             continue;
         }
-        assert_eq!(told.git(), git_news(turn), "turn {turn}: {}", told.data);
+        let (git, rest) = told.git();
+        assert_eq!(git, git_news(turn), "turn {turn}: {}", told.data);
+        match turn {
+            20 => {
+                assert!(
+                    rest.starts_with("<user_info changed=\"true\">\nDate: ") && rest.lines().count() == 3,
+                    "{rest}"
+                );
+            }
+            21 => assert!(rest.starts_with("<edit_history>\n") && rest.contains("/src/f01.rs\n"), "{rest}"),
+            _ => assert_eq!(rest, "", "turn {turn}: {}", told.data),
+        }
         let reminders: Vec<&str> = told.reminders.iter().map(|text| subject(text)).collect();
         let expected: &[&str] = match turn {
+            5 => &["plan mode"],
+            7 => &["plan mode is over"],
             10 => &["interrupted"],
+            14 => &["todo list"],
             15 => &["instructions"],
             _ => &[],
         };
@@ -294,17 +322,17 @@ impl Told {
         told
     }
 
-    /// The lines of its `<git_status>`, commits without their ids.
-    fn git(&self) -> Vec<String> {
-        let block = self.data.split_once("<git_status changed=\"true\">\n").map_or("", |(_, rest)| rest);
-        let lines = block.split_once("\n</git_status>").map_or("", |(lines, _)| lines).lines();
+    /// The lines of its `<git_status>`, commits without their ids, and everything else that it says of the surroundings.
+    fn git(&self) -> (Vec<String>, String) {
+        let (before, block) = self.data.split_once("<git_status changed=\"true\">\n").unwrap_or((&self.data, ""));
+        let (lines, after) = block.split_once("\n</git_status>").unwrap_or_default();
         let without_id = |line: &str| match line.split_once("commit ") {
             Some((start, commit)) => {
                 format!("{start}commit {}", commit.split_once(' ').map_or(commit, |(_, subject)| subject))
             }
             None => line.to_owned(),
         };
-        lines.map(without_id).collect()
+        (lines.lines().map(without_id).collect(), [before.trim(), after.trim()].concat())
     }
 }
 
@@ -313,13 +341,14 @@ fn inside<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     text.strip_prefix(&format!("<{tag}>\n"))?.strip_suffix(&format!("\n</{tag}>"))
 }
 
-/// What a reminder is about.
+/// What a reminder is about; one that this session does not expect is given as it is.
 fn subject(reminder: &str) -> &str {
-    if reminder.contains("The user interrupted the previous turn") {
-        "interrupted"
-    } else if reminder.contains(NEW_RULES.lines().next().expect("a line")) {
-        "instructions"
-    } else {
-        reminder
-    }
+    let subjects = [
+        ("Plan mode is on.", "plan mode"),
+        ("Plan mode is over", "plan mode is over"),
+        ("The todo list has not been written for 10 turns.", "todo list"),
+        ("The user interrupted the previous turn", "interrupted"),
+        ("Use four blanks.", "instructions"),
+    ];
+    subjects.into_iter().find(|(words, _)| reminder.contains(words)).map_or(reminder, |(_, subject)| subject)
 }

@@ -115,6 +115,11 @@ impl TestDaemon {
         in_time("the daemon's end", self.child.wait()).await.expect("a child that can be waited for")
     }
 
+    /// Sets a variable in the environment of everything that is started or greeted from now on.
+    pub fn set(&mut self, variable: &str, value: &str) {
+        self.machine.set(variable, value);
+    }
+
     /// Takes a variable out of the environment of everything that is started or greeted from now on.
     pub fn unset(&mut self, variable: &str) {
         self.machine.unset(variable);

@@ -40,8 +40,13 @@ impl Machine {
 
     /// Sets a variable for everything that is started from now on.
     pub fn env(mut self, name: &str, value: &str) -> Self {
-        self.env.insert(name.to_owned(), value.to_owned());
+        self.set(name, value);
         self
+    }
+
+    /// The same where the machine has its daemon already.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.env.insert(name.to_owned(), value.to_owned());
     }
 
     /// Takes a variable out again.

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 /// The tags that carry structure in what the model reads.
-const TAGS: &[&str] = &[
+pub const TAGS: &[&str] = &[
     "additional_data",
     "attached_files",
     "edit_history",

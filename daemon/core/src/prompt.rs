@@ -102,6 +102,8 @@ texts! {
     OPEN_FILES = "dynamic/open_files.md" ["files"];
     /// What stands before the images of results.
     OBSERVATION = "dynamic/observation.md" [];
+    /// `<edit_history>`.
+    EDIT_HISTORY = "dynamic/edit_history.md" ["files"];
     /// The message that holds the instruction files.
     INSTRUCTIONS = "dynamic/instructions.md" ["files"];
     /// The answer was cut by the connection.
@@ -124,6 +126,14 @@ texts! {
     INSTRUCTIONS_CHANGED = "reminders/instructions_changed.md" ["file"];
     /// An instruction file is gone.
     INSTRUCTIONS_REMOVED = "reminders/instructions_removed.md" ["path"];
+    /// The index of memories.
+    MEMORIES = "dynamic/memories.md" ["list"];
+    /// The list of skills.
+    SKILLS = "dynamic/skills.md" ["list"];
+    /// Rules are about files that were touched.
+    RULE_APPLIES = "reminders/rule_applies.md" ["files"];
+    /// The index of memories, or the list of skills or rules, is another one.
+    LISTS_CHANGED = "reminders/lists_changed.md" ["lists"];
     /// Plan mode is on: what it asks for, in full.
     PLAN_MODE = "reminders/plan_mode.md" ["plan_file"];
     /// What is added to it when there is a plan file from earlier.

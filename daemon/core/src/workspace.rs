@@ -1,5 +1,7 @@
 //! The workspace as values: what the shell collected at a turn's start, for assembly and for the record.
 
+pub mod memory;
+
 use crate::id::Revision;
 use crate::media::Image;
 use crate::tool::outcome::LongLine;
@@ -203,9 +205,13 @@ pub struct Rule {
     pub name: String,
     /// Path as shown to the model.
     pub path: String,
+    /// Number of the root that it belongs to; none of a rule of the user's own, which is about every root.
+    #[serde(default)]
+    pub root: Option<u16>,
     /// What it is about, when it says so.
     pub description: Option<String>,
-    /// Patterns over paths relative to their root; with none it is for `fetch_rules` only.
+    /// Patterns over paths relative to their root; one without `/` is about names in any folder. With none the rule is for
+    /// `fetch_rules` only.
     pub globs: Vec<String>,
     /// Its text without the front matter.
     pub text: String,

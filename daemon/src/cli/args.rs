@@ -1,6 +1,12 @@
 //! The arguments of every command, and the help that explains them.
 
-use super::{ask, bridge, daemon, doctor, manage, out, permissions, sessions, show, undo};
+mod context;
+mod memories;
+
+pub use context::{Inspect, Replay, Requests};
+pub use memories::{Memories, MemoriesAction};
+
+use super::{ask, bridge, daemon, doctor, inspect, manage, out, permissions, replay, requests, sessions, show, undo};
 use crate::config::{PermissionMode, env};
 use clap::{Args, Parser, Subcommand};
 use plimsoll_protocol::hello::Facade;
@@ -16,6 +22,8 @@ Examples:
   plimsoll sessions                                    what was talked about here
   plimsoll show ID                                     one conversation
   plimsoll undo                                        take back what the last turn wrote into files
+  plimsoll inspect                                     what the model will see, layer by layer
+  plimsoll requests                                    what was sent, cached and paid
   plimsoll status                                      is a daemon running
   plimsoll doctor                                      what is wrong, and what to do about it
 
@@ -56,6 +64,13 @@ Examples:
   plimsoll grants                 what may run here without a question, with numbers
   plimsoll grants revoke 3        ask about it again from now on")]
     Grants(Grants),
+    /// Show what is remembered over sessions, or forget some of it
+    #[command(after_help = "\
+Examples:
+  plimsoll memories                what is remembered for this project and for you, with ids
+  plimsoll memories show m3        the whole of one
+  plimsoll memories delete m3      forget it")]
+    Memories(Memories),
     /// Trust a project, so that its own programs may run where the mode says so
     Trust(Trust),
     /// Take back what the agent wrote into files: the last turn, unless told otherwise
@@ -66,6 +81,15 @@ there is kept first. An undo can be undone: its own call is printed.
 
 Exit codes: 0 done, or nothing to do; 1 refused or failed; 2 wrong arguments; 3 a yes was needed and did not come.")]
     Undo(Undo),
+    /// Show what the model will see: every byte of the next request, by layer and origin
+    #[command(after_help = context::INSPECT_HELP)]
+    Inspect(Inspect),
+    /// List the requests of a session: kept, cached, paid, and where the prefix broke
+    #[command(after_help = context::REQUESTS_HELP)]
+    Requests(Requests),
+    /// Print the exact body of a request that was sent
+    #[command(after_help = context::REPLAY_HELP)]
+    Replay(Replay),
     /// Say whether a daemon runs; never starts one
     #[command(after_help = "Exit codes: 0 it runs; 3 it does not.")]
     Status {
@@ -275,8 +299,12 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Ok(Command::Sessions(sessions)) => sessions::main(&sessions),
         Ok(Command::Show(show)) => show::main(&show),
         Ok(Command::Grants(grants)) => permissions::grants(&grants),
+        Ok(Command::Memories(arguments)) => super::memories::run(&arguments),
         Ok(Command::Trust(trust)) => permissions::trust(&trust),
         Ok(Command::Undo(undo)) => undo::main(&undo),
+        Ok(Command::Inspect(inspect)) => inspect::main(&inspect),
+        Ok(Command::Requests(requests)) => requests::main(&requests),
+        Ok(Command::Replay(replay)) => replay::main(&replay),
         Ok(Command::Status { json }) => manage::status(json),
         Ok(Command::Doctor(doctor)) => doctor::main(&doctor),
         Ok(Command::Stop) => manage::stop(),
@@ -341,7 +369,16 @@ mod tests {
         assert_eq!(words("trust --revoke /p").unwrap(), Command::Trust(trust));
         let undo = Undo { turn: Some(3), skip: true, yes: true, ..Undo::default() };
         assert_eq!(words("undo --turn 3 --skip -y").unwrap(), Command::Undo(undo));
+        let inspect = Inspect { prompt: Some("x".to_owned()), file: vec!["a".to_owned()], ..Inspect::default() };
+        assert_eq!(words("inspect --prompt x --file a").unwrap(), Command::Inspect(inspect));
+        let requests = Requests { session: Some("s1".to_owned()), limit: 50, project: None, json: true };
+        assert_eq!(words("requests s1 --json").unwrap(), Command::Requests(requests));
+        let replay = Replay { session: "s1".to_owned(), request: 7, check: true };
+        assert_eq!(words("replay s1 7 --check").unwrap(), Command::Replay(replay));
         let show = Show { session: "s1".to_owned(), json: false };
+        let forget = Some(MemoriesAction::Delete { id: "m3".to_owned(), project: None });
+        assert_eq!(words("memories").unwrap(), Command::Memories(Memories { action: None }));
+        assert_eq!(words("memories delete m3").unwrap(), Command::Memories(Memories { action: forget }));
         assert_eq!(words("show s1").unwrap(), Command::Show(show));
     }
 

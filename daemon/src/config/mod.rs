@@ -10,6 +10,7 @@ mod nearest;
 mod permissions;
 mod raw;
 mod resolve;
+mod sources;
 
 pub use error::{ConfigError, Place};
 pub use folders::{FolderError, Folders, private_append, private_file};

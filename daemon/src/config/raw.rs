@@ -2,12 +2,16 @@
 //! other. Unknown keys are warnings, wrong values are errors that name file, line, key and what to write. `resolve` puts
 //! the files together.
 
+mod context;
 mod permissions;
 mod provider;
+mod sources;
 mod table;
 
+pub use context::RawContext;
 pub use permissions::{RawPermissions, rule};
 pub use provider::RawProvider;
+pub use sources::RawSources;
 
 use super::error::{ConfigError, Place};
 use std::collections::BTreeMap;
@@ -38,12 +42,16 @@ pub struct RawConfig {
     pub language: Option<Located<String>>,
     /// `[permissions]`.
     pub permissions: RawPermissions,
+    /// `[context]`.
+    pub context: RawContext,
     /// `limits.max_steps_per_turn`.
     pub max_steps_per_turn: Option<Located<u32>>,
     /// `limits.session_cost`, in US dollars.
     pub session_cost: Option<Located<f32>>,
     /// `daemon.idle_stop_minutes`; 0: never.
     pub idle_stop_minutes: Option<Located<u32>>,
+    /// `[rules]` and `[skills]`.
+    pub sources: RawSources,
     /// `consent.offer`: whether `plimsoll ask` offers keys and servers that it finds.
     pub offer: Option<Located<bool>>,
     /// `[providers.X]`.
@@ -88,6 +96,9 @@ impl RawConfig {
         if let Some(permissions) = top.table("permissions")? {
             raw.permissions = RawPermissions::parse(permissions)?;
         }
+        if let Some(context) = top.table("context")? {
+            raw.context = RawContext::parse(context)?;
+        }
         if let Some(mut limits) = top.table("limits")? {
             raw.max_steps_per_turn = limits.number("max_steps_per_turn", 1, MAX_STEPS_LIMIT)?.map(narrow);
             raw.session_cost = limits.fraction("session_cost", SESSION_COST_LIMIT)?;
@@ -97,6 +108,7 @@ impl RawConfig {
             raw.idle_stop_minutes = daemon.number("idle_stop_minutes", 0, IDLE_MINUTES_LIMIT)?.map(narrow);
             daemon.finish();
         }
+        raw.sources = RawSources::parse(&mut top)?;
         if let Some(mut consent) = top.table("consent")? {
             raw.offer = consent.boolean("offer")?;
             consent.finish();

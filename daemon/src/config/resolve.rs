@@ -1,6 +1,7 @@
 //! The configuration as it counts: the files, the client's environment and what the client asked for, put together in
 //! rising order, with the managed file over all of them.
 
+mod budget;
 mod found;
 
 pub use found::FoundKey;
@@ -12,7 +13,8 @@ use super::error::{ConfigError, Place};
 use super::folders::Folders;
 use super::nearest::nearest;
 use super::permissions::Permissions;
-use super::raw::{Located, MAX_STEPS_LIMIT, RawConfig, RawProvider, bad_model_id, split_model_id};
+use super::raw::{Located, MAX_STEPS_LIMIT, RawConfig, RawContext, RawProvider, bad_model_id, split_model_id};
+use super::sources::Sources;
 use crate::provider::endpoint::{Endpoint, KeySource};
 use found::found_keys;
 use plimsoll_core::model::catalog::{Catalog, ModelProfile, ProviderEntry};
@@ -56,6 +58,8 @@ pub struct Config {
     pub model_id: String,
     /// Mode, rules and declared folders.
     pub permissions: Permissions,
+    /// Which texts for the model are read beside Plimsoll's own.
+    pub sources: Sources,
     /// The language of answers; none: that of the prompt.
     pub language: Option<String>,
     /// Most steps of one turn.
@@ -68,6 +72,7 @@ pub struct Config {
     pub hints: Vec<String>,
     /// What is odd but not wrong; what to do about it follows the first semicolon.
     pub warnings: Vec<String>,
+    context: RawContext,
     providers: BTreeMap<String, RawProvider>,
     model_place: Place,
     managed_model: Option<Located<String>>,
@@ -115,6 +120,9 @@ impl Config {
         }
         let mut warnings = managed.warnings.clone();
         warnings.extend(user.warnings);
+        let mut sources = Sources::default();
+        sources.add(managed.sources.clone());
+        sources.add(user.sources);
         let permissions = Permissions::of_user(user.permissions, &mut warnings)?;
         let (model_id, model_place) = match user.model {
             Some(model) => (model.value, model.place),
@@ -124,12 +132,14 @@ impl Config {
             model_id,
             model_place,
             permissions,
+            sources,
             language: user.language.map(|language| language.value),
             max_steps_per_turn: user.max_steps_per_turn.map_or(DEFAULT_MAX_STEPS, |steps| steps.value),
             session_cost: user.session_cost.and_then(|cost| limit(cost.value)),
             idle_stop_minutes: user.idle_stop_minutes.map_or(DEFAULT_IDLE_STOP_MINUTES, |minutes| minutes.value),
             hints: Vec::new(),
             warnings,
+            context: user.context,
             providers,
             managed_model: None,
             file,
@@ -159,6 +169,9 @@ impl Config {
         if let Some(minutes) = &project.idle_stop_minutes {
             ignored(&minutes.place, "the daemon serves all projects; set it in your own configuration");
         }
+        for tokens in project.context.written() {
+            ignored(&tokens.place, "what results cost is yours to say; set it in your own configuration");
+        }
         if let Some(steps) = &project.max_steps_per_turn {
             if steps.value <= self.max_steps_per_turn {
                 self.max_steps_per_turn = steps.value;
@@ -173,6 +186,7 @@ impl Config {
                 _ => ignored(&cost.place, "a project cannot raise the limit"),
             }
         }
+        self.sources.add_project(&project.sources, &mut self.warnings);
         self.permissions.add_project(project.permissions, &mut self.warnings);
         if let Some(language) = project.language {
             self.language = Some(language.value);
@@ -235,6 +249,7 @@ impl Config {
         if let Some(cost) = managed.session_cost {
             self.session_cost = limit(cost.value);
         }
+        self.context = std::mem::take(&mut self.context).with(managed.context);
         if let Some(minutes) = managed.idle_stop_minutes {
             self.idle_stop_minutes = minutes.value;
         }

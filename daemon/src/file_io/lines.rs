@@ -32,11 +32,16 @@ impl Eols {
         if self.word() == "cr" { b'\r' } else { b'\n' }
     }
 
+    /// Whether the text ends without a line end.
+    pub fn unended(self) -> bool {
+        self.last.is_some_and(|unit| unit != u16::from(self.terminator()))
+    }
+
     /// Lines of the text: a final line end does not begin a further one.
     pub fn lines(self) -> u64 {
         let terminator = self.terminator();
         let ended = if terminator == b'\r' { self.cr } else { self.lf + self.crlf };
-        ended + u64::from(self.last.is_some_and(|unit| unit != u16::from(terminator)))
+        ended + u64::from(self.unended())
     }
 }
 

@@ -72,6 +72,8 @@ pub struct Text {
     pub total_lines: u64,
     /// Bytes of the file.
     pub total_bytes: u64,
+    /// The last line has no line end.
+    pub unended: bool,
     /// What was asked for.
     pub page: Page,
 }
@@ -218,6 +220,7 @@ impl Reader<'_> {
             lossy: lossy || scan.decoder.lossy,
             total_lines: lines,
             total_bytes: scan.bytes,
+            unended: scan.eols.unended(),
             page,
         })
     }

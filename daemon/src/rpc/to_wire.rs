@@ -1,16 +1,18 @@
 //! From our values to the wire's: total functions, except where the store could not give what an event speaks of.
 
 pub mod checkpoint;
+pub mod context;
+pub mod request;
 
 use super::changes;
-use crate::session::api::{Grant, ProjectInfo, ResolvedEvent, SessionInfo, TranscriptPage, Update};
+use crate::session::api::{Grant, MemoryInfo, ProjectInfo, ResolvedEvent, SessionInfo, TranscriptPage, Update};
 use plimsoll_core::event::{Ask, AskChoice, AskResolution, Delta, EventBody, TurnEnd};
 use plimsoll_core::media::Image;
 use plimsoll_core::model::usage::Usage;
 use plimsoll_core::tool::outcome::{Body, Exit, Status, Todo, TodoStatus};
 use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::transcript::item::{Item, ItemBody, MetaCause, NoticeCause};
-use plimsoll_protocol::{event, permission, project, session, transcript};
+use plimsoll_protocol::{event, memory, permission, project, session, transcript};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::os::unix::ffi::OsStrExt as _;
@@ -59,6 +61,19 @@ pub fn grant(grant: &Grant) -> permission::Grant {
         at: grant.at.0,
         session: grant.session.to_string(),
         call: grant.call.to_string(),
+    }
+}
+
+pub fn memory(info: &MemoryInfo) -> memory::Memory {
+    let memory = &info.memory;
+    memory::Memory {
+        id: memory.id.to_string(),
+        title: memory.title.clone(),
+        path: path(&info.path),
+        created_at: memory.created_at.0,
+        updated_at: memory.updated_at.0,
+        session: memory.origin.session.to_string(),
+        item: memory.origin.item.0,
     }
 }
 
@@ -135,6 +150,8 @@ fn body(body: &ItemBody, projection: Option<&str>) -> transcript::ItemBody {
                 MetaCause::EnvironmentChanged => "environmentChanged",
                 MetaCause::Undone => "undone",
                 MetaCause::TaskEnded => "taskEnded",
+                MetaCause::RuleApplies => "ruleApplies",
+                MetaCause::ListsChanged => "listsChanged",
                 MetaCause::PlanMode => "planMode",
                 MetaCause::PlanModeStill => "planModeStill",
                 MetaCause::PlanModeLeft => "planModeLeft",

@@ -6,7 +6,8 @@ use super::driver::Driver;
 use super::setup::TurnSetup;
 use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::tool::outcome::TaskEnd;
-use plimsoll_core::turn::input::InputBody;
+use plimsoll_core::turn::input::{InputBody, Prompt};
+use plimsoll_core::turn::preview::Dry;
 use tokio::sync::{mpsc, oneshot};
 
 /// Messages that may wait for an actor; senders wait beyond it. Deltas come batched, so this is many reads of a stream.
@@ -70,6 +71,15 @@ pub enum Msg {
         undo: Undo,
         /// What came of it.
         reply: oneshot::Sender<Result<Undone, ApiError>>,
+    },
+    /// A client wants to know what a prompt would send.
+    Dry {
+        /// What the turn would work with.
+        setup: Box<TurnSetup>,
+        /// The prompt.
+        prompt: Prompt,
+        /// A copy of the machine with the prompt; none while a turn runs.
+        reply: oneshot::Sender<Result<Option<Dry>, ApiError>>,
     },
     /// Somebody begins to follow: what is not settled yet is tried again.
     Followed,
@@ -147,6 +157,9 @@ async fn take(driver: &mut Driver, message: Msg, closing: &mut Vec<oneshot::Send
         }
         Msg::Undo { undo, reply } => {
             let _ = reply.send(driver.undo(undo).await);
+        }
+        Msg::Dry { setup, prompt, reply } => {
+            let _ = reply.send(driver.dry(&setup, prompt).await);
         }
         Msg::Followed => driver.settle_again().await,
         Msg::Inputs { generation, inputs } => {

@@ -210,6 +210,15 @@ pub enum Update {
     },
 }
 
+/// Something that is remembered over sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryInfo {
+    /// What the store has.
+    pub memory: crate::store::Memory,
+    /// Its file.
+    pub path: PathBuf,
+}
+
 pub use crate::store::{LastingGrant as Grant, ResolvedEvent};
 
 /// What a page of the transcript holds.

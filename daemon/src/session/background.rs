@@ -5,6 +5,7 @@ use super::driver::Driver;
 use super::setup::canonical;
 use plimsoll_core::tool::outcome::TaskEnd;
 use plimsoll_core::turn::input::InputBody;
+use plimsoll_core::turn::machine::Machine;
 use std::path::PathBuf;
 
 impl Driver {
@@ -31,16 +32,18 @@ impl Driver {
     /// Tells the machine which of its commands in the background have ended without its knowing.
     pub(super) async fn tell_ended(&mut self) {
         let Some(machine) = &self.machine else { return };
-        let folder = self.folder();
-        for call in machine.in_background() {
-            let lost = TaskEnd { call, exit: None, duration_ms: 0, told: false };
-            let end = match self.project.shared.background.find(&folder, call) {
-                Some(task) => task.end(),
-                None => Some(lost),
-            };
-            if let Some(end) = end {
-                Box::pin(self.input(InputBody::TaskEnded(end))).await;
-            }
+        for end in self.ended(machine) {
+            Box::pin(self.input(InputBody::TaskEnded(end))).await;
         }
+    }
+
+    /// Which of a machine's commands in the background have ended.
+    pub(super) fn ended(&self, machine: &Machine) -> Vec<TaskEnd> {
+        let folder = self.folder();
+        let end = |call| match self.project.shared.background.find(&folder, call) {
+            Some(task) => task.end(),
+            None => Some(TaskEnd { call, exit: None, duration_ms: 0, told: false }),
+        };
+        machine.in_background().into_iter().filter_map(end).collect()
     }
 }

@@ -5,7 +5,7 @@ use super::actor::Msg;
 use super::api::{AcceptedTurn, ApiError, ApiErrorKind};
 use super::hub::{Hub, Publication};
 use super::lasting::Known;
-use super::live::Activity;
+use super::live::{Activity, Counted};
 use super::load;
 use super::setup::{Project, TurnSetup};
 use super::tasks::{self, Mailbox};
@@ -19,13 +19,12 @@ use plimsoll_core::tool::outcome::Outcome;
 use plimsoll_core::transcript::batch::Batch;
 use plimsoll_core::turn::effect::Effect;
 use plimsoll_core::turn::input::{Input, InputBody};
-use plimsoll_core::turn::machine::{Machine, Settings};
+use plimsoll_core::turn::machine::Machine;
 use plimsoll_core::turn::recover::Cut;
 use plimsoll_core::workspace::{Environment, GitBlock, Wanted};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinError, JoinSet};
@@ -87,15 +86,6 @@ pub(super) struct Driver {
     /// Who waits for the end of a turn.
     pub(super) waiting: Vec<(TurnNo, oneshot::Sender<()>)>,
     counted: Option<Counted>,
-}
-
-/// Counts a running turn for as long as it lives.
-struct Counted(Arc<AtomicUsize>);
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// What a driver is made of.
@@ -198,18 +188,7 @@ impl Driver {
             .hint("try again in a moment"));
         }
         self.settle().await.map_err(|error| load::store_error(&error))?;
-        let settings = Settings {
-            model: turn.profile.clone(),
-            mode: self.mode,
-            policy: self.project.policy(turn),
-            max_steps: turn.max_steps,
-            session_cost: turn.session_cost,
-            prompts: turn.prompts.clone(),
-            language: turn.language.clone(),
-            projection: turn.projection,
-            plan_file: turn.plan_file.clone(),
-            session_dir: turn.session_dir.clone(),
-        };
+        let settings = turn.settings(self.mode, self.project.policy(turn));
         let other = self.machine.as_ref().is_some_and(|machine| machine.is_idle() && !machine.works_with(&settings));
         if self.machine.is_none() || other {
             self.generation += 1;
@@ -334,19 +313,21 @@ impl Driver {
                 let tool = self.project.shared.registry.get(&call.tool).cloned();
                 let result = Err(format!("The call could not be prepared: {FAULT}."));
                 self.spawn_for_turn(InputBody::Prepared { call: call.id, result }, |turn, mailbox| {
-                    tasks::prepare(tool, call, turn.tool_env, mailbox)
+                    tasks::prepare(tool, call, turn.tool_env, turn.workspace, mailbox)
                 });
             }
             Effect::Run { call, prepared, leave } => {
                 let (id, cancel) = (call.id, CancellationToken::new());
                 self.tools.insert(id, cancel.clone());
                 let tool = self.project.shared.registry.get(&call.tool).cloned();
-                let hub = self.hub.clone();
+                let (hub, session) = (self.hub.clone(), self.id.clone());
                 let outcome = Outcome::failed(format!("The call ended without an outcome: {FAULT}."));
                 let owed = InputBody::ToolFinished { call: id, outcome, revision: Revision::default() };
                 self.spawn_for_turn(owed, |turn, mailbox| {
-                    let (env, workspace) = (turn.tool_env, turn.workspace);
-                    tasks::run_tool(tasks::Run { tool, call, prepared, leave, env, workspace, hub, cancel }, mailbox)
+                    let (env, workspace, memories) = (turn.tool_env, turn.workspace, turn.memories);
+                    let run =
+                        tasks::Run { tool, call, prepared, leave, env, workspace, memories, session, hub, cancel };
+                    tasks::run_tool(run, mailbox)
                 });
             }
             Effect::StopTool(call) => {
@@ -356,9 +337,15 @@ impl Driver {
             }
             Effect::LoadResult { call, of } => {
                 let (store, id) = (self.store.clone(), self.id.clone());
-                let result = Err(format!("The saved result of {of} could not be read: {FAULT}."));
+                let result = Err(format!("the saved result of {of} could not be read: {FAULT}"));
                 self.spawn(InputBody::ResultLoaded { call, result }, |mailbox| {
                     tasks::load_result(store, id, call, of, mailbox)
+                });
+            }
+            Effect::SaveText { call, text } => {
+                let (store, id) = (self.store.clone(), self.id.clone());
+                self.spawn(InputBody::TextSaved { call, result: Err(FAULT.to_owned()) }, |mailbox| {
+                    tasks::save_text(store, id, call, text, mailbox)
                 });
             }
             Effect::ReadPlan { call } => {
@@ -400,7 +387,10 @@ impl Driver {
     }
 
     fn collect(&mut self, turn: TurnNo, wanted: Wanted) {
-        self.running = self.turns.remove(&turn);
+        // A turn that was taken up has what it works with already.
+        if let Some(setup) = self.turns.remove(&turn) {
+            self.running = Some(setup);
+        }
         self.set_policy();
         if let Some(known) = self.running.as_ref().map(|turn| turn.calibration) {
             self.calibrate(known);
@@ -419,8 +409,7 @@ impl Driver {
     /// A turn runs.
     fn count(&mut self) {
         if self.counted.is_none() {
-            self.project.shared.running_turns.fetch_add(1, Ordering::Relaxed);
-            self.counted = Some(Counted(Arc::clone(&self.project.shared.running_turns)));
+            self.counted = Some(Counted::new(&self.project.shared.running_turns));
             self.activity.begin();
         }
     }

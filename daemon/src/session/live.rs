@@ -257,3 +257,18 @@ pub(super) async fn close(live: Live) {
         tracing::error!(%error, "a session ended with a panic");
     }
 }
+/// Counts a running turn for as long as it lives.
+pub(super) struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    pub(super) fn new(turns: &Arc<AtomicUsize>) -> Self {
+        turns.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(turns))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -38,15 +38,39 @@ pub(super) async fn machine(
         recover_session(store, id, now(), hub, &Cut::Model).await.map_err(|error| store_error(&error))?;
         loaded = load(store, id).await.map_err(|error| store_error(&error))?;
     }
-    if let (true, Some(epoch)) = (other_wire, &loaded.view.epoch) {
-        let seen = loaded.view.last_request.as_ref().map(|row| row.last_item).unwrap_or_default();
-        let items = store.view_items(id, epoch.first_item).await.map_err(|error| store_error(&error))?;
-        for item in items.into_iter().filter(|item| item.item.no <= seen) {
-            loaded.view.projections.extend(item.projection.map(|shown| (shown.call, shown)));
-            loaded.view.rerender.push(item.item);
-        }
+    if other_wire {
+        take_sent(store, id, &mut loaded).await?;
     }
     Ok(Machine::load(loaded, settings))
+}
+
+/// A machine as [`machine`] gives it, for a look only: nothing is written. None where a turn runs or is suspended.
+pub(super) async fn machine_at_rest(
+    store: &ProjectStore,
+    id: &SessionId,
+    settings: Settings,
+) -> Result<Option<Machine>, ApiError> {
+    let mut loaded = load(store, id).await.map_err(|error| store_error(&error))?;
+    if loaded.running_turn.is_some() {
+        return Ok(None);
+    }
+    let epoch = loaded.view.epoch.as_ref();
+    if epoch.is_some_and(|epoch| epoch.api != settings.model.api || epoch.model != settings.model.name) {
+        take_sent(store, id, &mut loaded).await?;
+    }
+    Ok(Some(Machine::load(loaded, settings)))
+}
+
+/// Adds the items of the view that were sent, so that they can be rendered for another wire.
+async fn take_sent(store: &ProjectStore, id: &SessionId, loaded: &mut Loaded) -> Result<(), ApiError> {
+    let Some(epoch) = &loaded.view.epoch else { return Ok(()) };
+    let seen = loaded.view.last_request.as_ref().map(|row| row.last_item).unwrap_or_default();
+    let items = store.view_items(id, epoch.first_item).await.map_err(|error| store_error(&error))?;
+    for item in items.into_iter().filter(|item| item.item.no <= seen) {
+        loaded.view.projections.extend(item.projection.map(|shown| (shown.call, shown)));
+        loaded.view.rerender.push(item.item);
+    }
+    Ok(())
 }
 
 /// Settles a session that was cut in the middle of a turn or of an undo; does nothing otherwise.
@@ -122,6 +146,7 @@ fn loaded(view: LoadedView, grants: Vec<Rule>) -> Loaded {
         view: StoredView {
             epoch: view.epoch,
             sent: view.messages,
+            carried: view.carried,
             last_usage: view.last_end.and_then(|end| end.usage),
             last_request: view.last_request,
             projections: view

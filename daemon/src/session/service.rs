@@ -12,6 +12,7 @@ use super::hub::Hub;
 use super::lasting::Lasting;
 use super::live::{self, Handle, Live, Sessions};
 use super::load::{self, store_error};
+use super::memories::Memories;
 use super::setup::{Project, Sandboxes, Shared, canonical, key_missing};
 use super::subscription::Subscription;
 use crate::config::{Folders, Overrides};
@@ -36,6 +37,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OnceCell, mpsc};
 
+mod memories;
 mod permissions;
 
 /// Sessions on one page of a list.
@@ -169,13 +171,15 @@ impl Service {
         let store = self.inner.stores.open_project(key).await.map_err(|error| store_error(&error))?;
         let revision = store.revision().await.map_err(|error| store_error(&error))?;
         let lasting = Lasting::load(key.clone(), self.inner.stores.clone()).await;
+        let (folder, data) = (canonical(store.folder()), canonical(&self.inner.shared.folders.data));
         Ok(Arc::new(Project {
             key: key.clone(),
             stores: self.inner.stores.clone(),
+            memories: Arc::new(Memories::new(key.clone(), self.inner.stores.clone(), &folder, &data)),
             lasting: lasting.map_err(|error| store_error(&error))?,
             workspace: Workspace::open(record.roots.clone(), revision, Waits::default()),
             roots: record.roots,
-            folder: canonical(store.folder()),
+            folder,
             shared: Arc::clone(&self.inner.shared),
         }))
     }
@@ -218,6 +222,10 @@ impl Service {
 
     async fn store(&self, key: &ProjectKey) -> Result<ProjectStore, ApiError> {
         self.inner.stores.open_project(key).await.map_err(|error| store_error(&error))
+    }
+
+    pub(super) fn folders(&self) -> &Folders {
+        &self.inner.shared.folders
     }
 
     pub(super) async fn store_of(&self, id: &SessionId) -> Result<(ProjectKey, ProjectStore), ApiError> {

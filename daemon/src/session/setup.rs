@@ -3,26 +3,31 @@
 use super::api::{ApiError, ApiErrorKind, Client, ProjectInfo};
 use super::editors::Editors;
 use super::lasting::Lasting;
+use super::memories::Memories;
 use super::{attached, calibrations, plan};
 use crate::config::{Config, Folders, Overrides, Permissions};
+use crate::file_io::pre_image::PreImages;
 use crate::process::sandbox::probe::Probe;
 use crate::process::shell::is_bash;
 use crate::process::{Helper, background::Background, key_command};
 use crate::provider::endpoint::{Endpoint, Secret};
 use crate::provider::{self, Http};
-use crate::store::{ProjectRecord, Stores};
+use crate::store::{MEMORIES, ProjectRecord, Stores};
 use crate::tool::ToolEnv;
 use crate::tool::registry::Registry;
+use crate::workspace::instructions;
+use crate::workspace::rules::{Sources, skills};
 use crate::workspace::{ClientFacts, Workspace};
 use plimsoll_core::id::{ProjectKey, SessionId};
 use plimsoll_core::model::calibration::Calibration;
 use plimsoll_core::model::catalog::ModelProfile;
 use plimsoll_core::path;
-use plimsoll_core::permission::policy::{Policy, Sandbox, Shell};
+use plimsoll_core::permission::policy::{Mode, Policy, Sandbox, Shell};
 use plimsoll_core::permission::rule::Rule;
 use plimsoll_core::prompt::Prompts;
 use plimsoll_core::tool::projection::Budget;
-use plimsoll_core::workspace::{AttachedFile, Attachment, EditorState, Environment, GitBlock, Wanted};
+use plimsoll_core::turn::machine::Settings;
+use plimsoll_core::workspace::{AttachedFile, Attachment, EditorState, Environment, FileVersion, GitBlock, Wanted};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -74,6 +79,8 @@ pub(super) struct Project {
     pub(super) stores: Stores,
     /// What the user decided for it for good.
     pub(super) lasting: Lasting,
+    /// What is remembered in it over sessions.
+    pub(super) memories: Arc<Memories>,
     pub(super) shared: Arc<Shared>,
 }
 
@@ -104,6 +111,8 @@ pub(super) struct TurnSetup {
     pub(super) tool_env: Arc<ToolEnv>,
     pub(super) workspace: Workspace,
     config_folder: PathBuf,
+    sources: Sources,
+    pub(super) memories: Arc<Memories>,
 }
 
 impl Project {
@@ -132,6 +141,12 @@ impl Project {
         let home = client.env.get("HOME").map(Path::new).filter(|home| home.is_absolute());
         let writable: Vec<PathBuf> = config.permissions.writable(home).iter().map(|path| canonical(path)).collect();
         let calibration = calibrations::known(&self.stores, &profile.id()).await;
+        let sources = Sources {
+            managed: self.shared.folders.managed.parent().map(Path::to_path_buf),
+            foreign: config.sources.foreign.clone(),
+            skills: config.sources.skills(home),
+            trusted: self.lasting.known().trusted,
+        };
         Ok(TurnSetup {
             calibration,
             profile,
@@ -146,15 +161,15 @@ impl Project {
             attachments: Vec::new(),
             prompts: Prompts::default(),
             language: None,
-            projection: Budget::default(),
+            projection: config.budget(model),
             plan_file: path::escape(self.plan_file(session).as_os_str().as_bytes()),
             session_dir: path::escape(session_dir.as_os_str().as_bytes()),
             tool_env: Arc::new(ToolEnv {
                 roots: self.roots.clone().into(),
                 client_env: Arc::clone(&client.env),
                 session_dir,
+                readable: self.readable(&sources).await.into(),
                 plan_file: self.plan_file(session),
-                readable: vec![self.folder.clone()].into(),
                 protected: self.protected(),
                 pre_images: self.folder.join("pre-images"),
                 writable: writable.into(),
@@ -162,6 +177,8 @@ impl Project {
             }),
             workspace: self.workspace.clone(),
             config_folder: self.shared.folders.config.clone(),
+            sources,
+            memories: Arc::clone(&self.memories),
         })
     }
 
@@ -186,6 +203,29 @@ impl Project {
         self.folder.join("plans").join(format!("{}.md", session.as_str()))
     }
 
+    /// What tools may always read: the project's own folder, what is remembered for the user, and the texts outside the
+    /// project that the model is told of.
+    async fn readable(&self, sources: &Sources) -> Vec<PathBuf> {
+        let folders = &self.shared.folders;
+        let (config, sources) = (folders.config.clone(), sources.clone());
+        let mut places = vec![self.folder.clone(), folders.data.join(MEMORIES), config.join("rules")];
+        places.push(config.join(instructions::NAME));
+        places.extend(sources.managed.iter().map(|managed| managed.join(instructions::NAME)));
+        let found = tokio::task::spawn_blocking(move || {
+            let mut places: Vec<PathBuf> = places.iter().map(|path| canonical(path)).collect();
+            places.extend(skills::folders(&config, &sources));
+            places
+        });
+        let mut readable = found.await.unwrap_or_default();
+        // What lies in the project is an ordinary file there, unless it lies in a folder that is out of reach otherwise.
+        readable.sort();
+        readable.dedup();
+        let below = |folders: &[PathBuf], path: &Path| folders.iter().any(|folder| path.starts_with(folder));
+        let protected = self.protected();
+        readable.retain(|path| below(&protected, path) || !below(&self.roots, path));
+        readable
+    }
+
     fn protected(&self) -> Arc<[PathBuf]> {
         let folders = &self.shared.folders;
         [&folders.config, &folders.data, &folders.runtime].into_iter().map(|path| canonical(path)).collect()
@@ -193,6 +233,22 @@ impl Project {
 }
 
 impl TurnSetup {
+    /// What a machine works with for this turn.
+    pub(super) fn settings(&self, mode: Mode, policy: Policy) -> Settings {
+        Settings {
+            model: self.profile.clone(),
+            mode,
+            policy,
+            max_steps: self.max_steps,
+            session_cost: self.session_cost,
+            prompts: self.prompts.clone(),
+            language: self.language.clone(),
+            projection: self.projection,
+            plan_file: self.plan_file.clone(),
+            session_dir: self.session_dir.clone(),
+        }
+    }
+
     /// Takes over with which model the running turn works: what waits behind it must not find another one in its middle.
     pub(super) fn with_model_of(&mut self, running: &Self) {
         self.profile = running.profile.clone();
@@ -210,14 +266,21 @@ impl TurnSetup {
             env: Arc::clone(&self.tool_env.client_env),
             shell: SHELL.to_owned(),
             config_dir: self.config_folder.clone(),
+            sources: self.sources.clone(),
             need_layout: true,
         };
+        let memories = self.memories.entries().await;
         let plan_file_exists = plan::exists(&self.tool_env.plan_file);
-        let mut environment = match self.workspace.collect(&facts, editor.clone()).await {
-            Ok(environment) => Environment { plan_file_exists, ..environment },
+        let pre_images = PreImages::new(&self.tool_env.pre_images);
+        let kept = move |version: FileVersion| pre_images.read(&version.to_string()).ok();
+        let (collected, user_edits) =
+            tokio::join!(self.workspace.collect(&facts, editor.clone()), self.workspace.edited(wanted.known, kept));
+        let mut environment = match collected {
+            Ok(environment) => Environment { memories, user_edits, plan_file_exists, ..environment },
             // The root went away between the check and this: the tools will say so too.
             Err(error) => Environment {
                 git: vec![GitBlock::Unavailable(error.to_string())],
+                memories,
                 editor,
                 plan_file_exists,
                 revision: self.workspace.revision(),

@@ -2,6 +2,7 @@
 
 use super::actor::Msg;
 use super::hub::Hub;
+use super::memories::Memories;
 use super::plan;
 use super::setup::TurnSetup;
 use crate::provider::Http;
@@ -11,6 +12,7 @@ use crate::workspace::Workspace;
 use plimsoll_core::event::Delta;
 use plimsoll_core::id::{CallId, RequestNo, SessionId, TurnNo};
 use plimsoll_core::model::event::ModelEvent;
+use plimsoll_core::path;
 use plimsoll_core::permission::leave::Leave;
 use plimsoll_core::tool::call::{Call, Prepared};
 use plimsoll_core::tool::outcome::Outcome;
@@ -19,6 +21,7 @@ use plimsoll_core::turn::effect::ModelCall;
 use plimsoll_core::turn::input::{InputBody, TimerId};
 use plimsoll_core::workspace::{EditorState, Wanted};
 use std::hash::{BuildHasher, Hasher};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -85,15 +88,24 @@ fn forward(waiting: &mut Vec<ModelEvent>, no: RequestNo, mailbox: &Mailbox) {
     }
 }
 
-pub(super) async fn prepare(tool: Option<Arc<dyn Tool>>, call: Call, env: Arc<ToolEnv>, mailbox: Mailbox) {
+pub(super) async fn prepare(
+    tool: Option<Arc<dyn Tool>>,
+    call: Call,
+    env: Arc<ToolEnv>,
+    workspace: Workspace,
+    mailbox: Mailbox,
+) {
     let id = call.id;
-    let result = match tool {
+    let mut result = match tool {
         Some(tool) => {
             let prepared = tokio::spawn(async move { tool.prepare(&call, &env).await });
             prepared.await.unwrap_or_else(|_| Err("The call could not be prepared: an internal fault.".to_owned()))
         }
         None => Err(format!("{} cannot be run by this daemon.", call.tool)),
     };
+    if let Ok(prepared) = &mut result {
+        prepared.nested = workspace.nested(&prepared.targets).await;
+    }
     send(&mailbox, InputBody::Prepared { call: id, result }).await;
 }
 
@@ -105,12 +117,14 @@ pub(super) struct Run {
     pub(super) leave: Leave,
     pub(super) env: Arc<ToolEnv>,
     pub(super) workspace: Workspace,
+    pub(super) memories: Arc<Memories>,
+    pub(super) session: SessionId,
     pub(super) hub: Hub,
     pub(super) cancel: CancellationToken,
 }
 
 pub(super) async fn run_tool(run: Run, mailbox: Mailbox) {
-    let Run { tool, call, prepared, leave, env, workspace, hub, cancel } = run;
+    let Run { tool, call, prepared, leave, env, workspace, memories, session, hub, cancel } = run;
     let id = call.id;
     let mut goes_on = None;
     let changes_files = spec::find(&call.tool).is_some_and(|spec| spec.class != Class::Read);
@@ -125,6 +139,10 @@ pub(super) async fn run_tool(run: Run, mailbox: Mailbox) {
             while let Some(event) = incoming.recv().await {
                 match event {
                     ToolEvent::Process(process) => send(&mailbox, InputBody::ToolProcess { call: id, process }).await,
+                    ToolEvent::Memory(change, reply) => {
+                        // A tool that has given up waiting is told nothing; the change counts all the same.
+                        let _ = reply.send(memories.change(change, &session, id).await);
+                    }
                     ToolEvent::Background(task) => goes_on = Some(task),
                     ToolEvent::Output(text) => {
                         hub.append(&Delta::Output { call: id, text });
@@ -156,10 +174,21 @@ pub(super) async fn run_tool(run: Run, mailbox: Mailbox) {
 pub(super) async fn load_result(store: ProjectStore, session: SessionId, call: CallId, of: CallId, mailbox: Mailbox) {
     let result = match store.outcome(&session, of).await {
         Ok(Some(outcome)) => Ok(Box::new(outcome)),
-        Ok(None) => Err(format!("There is no saved result of {of}; make the first call again, without a cursor.")),
-        Err(error) => Err(format!("The saved result of {of} could not be read: {error}")),
+        Ok(None) => Err(format!("there is no result of {of} in this session")),
+        Err(error) => Err(format!("the saved result of {of} could not be read: {error}")),
     };
     send(&mailbox, InputBody::ResultLoaded { call, result }).await;
+}
+
+pub(super) async fn save_text(store: ProjectStore, session: SessionId, call: CallId, text: String, mailbox: Mailbox) {
+    let result = match store.save_text(&session, call, text).await {
+        Ok(path) => Ok(path::escape(path.as_os_str().as_bytes())),
+        Err(error) => {
+            tracing::warn!(session = %session, %call, %error, "the text of a result could not be saved");
+            Err(error.to_string())
+        }
+    };
+    send(&mailbox, InputBody::TextSaved { call, result }).await;
 }
 
 pub(super) async fn read_plan(env: Arc<ToolEnv>, call: CallId, mailbox: Mailbox) {

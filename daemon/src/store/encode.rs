@@ -4,12 +4,13 @@
 use super::pack::{Packed, pack};
 use super::{StoreError, private};
 use plimsoll_core::event::EventBody;
+use plimsoll_core::id::ItemNo;
 use plimsoll_core::permission::mode::Mode;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::{Body, Outcome};
 use plimsoll_core::transcript::batch::{Batch, SessionState};
 use plimsoll_core::transcript::codec::{self, CodecError};
-use plimsoll_core::transcript::epoch::{Epoch, EpochCause, Hash, RequestRow, Segment, Stated};
+use plimsoll_core::transcript::epoch::{Epoch, EpochCause, Hash, Price, RequestRow, Segment, Stated, ToolFacts};
 use plimsoll_core::transcript::item::{Item, ItemBody, ToolResult};
 use plimsoll_core::transcript::told::Told;
 use serde::{Deserialize, Serialize};
@@ -69,6 +70,8 @@ pub(super) struct ProjectionRow {
     pub(super) is_error: bool,
     pub(super) tokens: u64,
     pub(super) partial: bool,
+    pub(super) whole: u64,
+    pub(super) saved: u64,
     /// Stored form of what it shows of files.
     pub(super) shown: String,
     pub(super) body: Packed,
@@ -115,7 +118,7 @@ pub(super) struct RequestRows {
 }
 
 /// The stored form of an epoch's own facts.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct EpochBody {
     pub(super) cause: EpochCause,
     pub(super) api: plimsoll_core::model::request::Api,
@@ -124,17 +127,38 @@ pub(super) struct EpochBody {
     pub(super) prompts: plimsoll_core::prompt::Prompts,
     /// Blob number of each stated block.
     pub(super) stated: BTreeMap<String, i64>,
+    /// The item that said it last, where that was not the head.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) said_in: BTreeMap<String, ItemNo>,
+    #[serde(default)]
+    pub(super) told: Told,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) params: Option<plimsoll_core::model::request::Params>,
+    #[serde(default)]
+    pub(super) tool_facts: ToolFacts,
+    #[serde(default)]
+    pub(super) price: Price,
 }
 
 /// The stored form of a request's own facts.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct RequestBody {
     pub(super) params: plimsoll_core::model::request::Params,
     pub(super) marks: Vec<u32>,
+    /// Version of the code that wrote its segments; those of the first releases do not say theirs.
+    #[serde(default = "first_codec")]
+    pub(super) codec: u32,
     /// Blob number of each stated block.
     pub(super) stated: BTreeMap<String, i64>,
+    /// The item that said it last, where that was not the head.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) said_in: BTreeMap<String, ItemNo>,
     #[serde(default)]
     pub(super) told: Told,
+}
+
+fn first_codec() -> u32 {
+    1
 }
 
 /// Where the whole of a large result lies.
@@ -223,6 +247,8 @@ fn encode_now(batch: Batch, folder: &Path, database: &Path) -> Result<Encoded, S
             is_error: projection.is_error,
             tokens: projection.tokens,
             partial: projection.partial,
+            whole: projection.whole,
+            saved: projection.saved,
             shown: serde_json::to_string(&projection.shown).unwrap_or_else(|_| "[]".to_owned()),
             body: pack(&projection.text),
         });
@@ -349,6 +375,11 @@ fn epoch_rows(epoch: Epoch) -> EpochRows {
             model: epoch.model,
             prompts: epoch.prompts,
             stated: BTreeMap::new(),
+            said_in: epoch.stated.said_in.clone(),
+            told: epoch.stated.told,
+            params: epoch.params,
+            tool_facts: epoch.tool_facts,
+            price: epoch.price,
         },
         layers: [layer(epoch.tools), layer(epoch.system), layer(epoch.preamble)],
         stated: stated(epoch.stated),
@@ -370,6 +401,8 @@ fn request_rows(request: RequestRow) -> RequestRows {
             marks: request.marks,
             stated: BTreeMap::new(),
             told: request.stated.told,
+            codec: request.codec,
+            said_in: request.stated.said_in.clone(),
         },
         tail: request.tail.into_iter().map(|segment| text(segment, true)).collect(),
         stated: stated(request.stated),

@@ -2,6 +2,7 @@
 //! into memory after each commit, and the rows are written together a little later, or at once when somebody lists.
 
 use super::grants::GrantWrite;
+use super::memories::{self, MemoryWrite};
 use super::read::{number, state_word, word_state};
 use super::record::{Counters, IndexedSession, ListFilter, ListPage, ProjectRecord, SessionRow};
 use super::writer::Commands;
@@ -127,6 +128,8 @@ pub(super) enum UserWrite {
     Repair(ProjectKey, Vec<IndexRow>),
     /// What a user decided for a project.
     Grant(GrantWrite),
+    /// What is remembered for the user.
+    Memory(MemoryWrite),
     /// What was learned about a model.
     Calibration(String, Calibration),
 }
@@ -156,6 +159,7 @@ impl Commands for UserWriter {
             }
             UserWrite::Repair(project, rows) => sql.repair(project, rows).map(|()| None),
             UserWrite::Grant(write) => sql.grant_write(write).map(|()| None),
+            UserWrite::Memory(write) => memories::write(connection, &self.path, write).map(|()| None),
             UserWrite::Calibration(model, known) => sql.calibration_write(model, *known).map(|()| None),
         }
     }

@@ -1,6 +1,7 @@
 //! The transcript mirror and the artifacts beside it: derived files, written by one thread per project after the
 //! commit, checked when a session is opened, made again from the store when they are not what they should be.
 
+use super::artifact;
 use super::database;
 use super::private;
 use super::read::Reader;
@@ -12,6 +13,7 @@ use plimsoll_core::tool::outcome::{Body, CommandRun};
 use plimsoll_core::transcript::item::{Item, ItemBody};
 use plimsoll_core::transcript::mirror::{MIRROR_VERSION, full_text, needs_artifact, render};
 use rusqlite::{Connection, OptionalExtension as _};
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -235,6 +237,11 @@ impl Mirrors {
             let mut file = opened.map_err(|source| StoreError::io("cannot open", &path, source))?;
             append(&reader, sid, &mut file, &path, &mut mirror, last.counters.item)?;
         }
+        if job.check || job.rebuild {
+            if let Err(error) = artifact::restore(&reader, sid) {
+                tracing::warn!(session = %id, %error, "the saved texts of results could not all be made again");
+            }
+        }
         if mirror.len - mirror.marked >= MARK_EVERY {
             (self.mark)(vec![mirror.mark(id)]);
             mirror.marked = mirror.len;
@@ -279,12 +286,14 @@ fn artifact(item: &Item, folder: &Path) -> Result<Option<String>, StoreError> {
     if let Body::Command(CommandRun { log: Some(log), .. }) = &result.outcome.body {
         return Ok(Some(log.clone()));
     }
-    let artifacts = folder.join("artifacts");
-    let path = artifacts.join(format!("{}.txt", result.call));
-    let text = full_text(&result.outcome.body);
+    // Of a text the file may be there already: a projection names it.
+    let text = match &result.outcome.body {
+        Body::Text(text) => Cow::Borrowed(text.as_str()),
+        body => Cow::Owned(full_text(body)),
+    };
+    let path = artifact::path(folder, result.call);
     if file_len(&path) != Some(text.len() as u64) {
-        private::folder(&artifacts)?;
-        private::replace(&path, text.as_bytes(), false)?;
+        artifact::save(folder, result.call, &text, false)?;
     }
     Ok(Some(path.to_string_lossy().into_owned()))
 }

@@ -4,6 +4,7 @@
 //! and an index of their sessions; beside each session's rows the derived transcript mirror and its artifacts. Called by
 //! `session`, and by `cli` for reports. It decides nothing about turns: what a cut turn means is `session::recovery`'s.
 
+mod artifact;
 mod calibrations;
 mod checkpoints;
 mod damage;
@@ -13,10 +14,12 @@ mod error;
 mod grants;
 mod index;
 pub mod inspect;
+mod memories;
 mod mirror;
 mod pack;
 mod private;
 mod project;
+mod projections;
 mod queue;
 mod read;
 mod readers;
@@ -34,7 +37,9 @@ mod tests;
 pub use database::Health;
 pub use error::StoreError;
 pub use grants::LastingGrant;
+pub use memories::{MEMORIES, Memory, MemoryWrite, MemoryWritten, Origin};
 pub use project::ProjectStore;
+pub use projections::ProjectionStats;
 pub use record::{
     Counters, Elsewhere, IndexedSession, ItemPage, ListFilter, ListPage, LoadedView, ProjectRecord, RequestBody,
     RequestEntry, ResolvedEvent, SessionRecord, SessionRow, ViewItem,

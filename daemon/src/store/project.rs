@@ -1,10 +1,13 @@
 //! One project's store: sessions, what was said, sent and done in them. A handle is cheap to clone; the last one that
 //! goes ends the threads behind it.
 
+use super::artifact;
 use super::database::{self, Health};
 use super::encode;
 use super::index::{Index, IndexRow};
+use super::memories;
 use super::mirror::{self, Backlog, Mirrors};
+use super::projections::ProjectionStats;
 use super::read::{self, Reader};
 use super::readers::Readers;
 use super::record::{
@@ -22,6 +25,8 @@ use plimsoll_core::ledger::Operation;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::Outcome;
 use plimsoll_core::transcript::batch::Batch;
+use plimsoll_core::transcript::epoch::Epoch;
+use plimsoll_core::workspace::memory::Scope;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -45,6 +50,8 @@ struct Inner {
     readers: Readers,
     backlog: Arc<Backlog>,
     mirrors: Mutex<Option<JoinHandle<Vec<MirrorMark>>>>,
+    /// Held while a memory is written, until its file is right.
+    memory: tokio::sync::Mutex<()>,
 }
 
 /// The database of a project below its folder.
@@ -84,6 +91,7 @@ impl ProjectStore {
         for id in doomed(&opened.connection, &path)? {
             private::remove(&folder.join(id.as_str()))?;
         }
+        memories::mirror_opened(&folder, &opened.connection, &path, Scope::Project);
         let backlog = Arc::new(Backlog::default());
         let commands =
             ProjectWriter { path: path.clone(), index, project: record.key.clone(), mirror: Arc::clone(&backlog) };
@@ -116,13 +124,14 @@ impl ProjectStore {
             readers,
             backlog,
             mirrors: Mutex::new(Some(thread)),
+            memory: tokio::sync::Mutex::default(),
         };
         Ok(OpenedProject { store: Self { inner: Arc::new(inner) }, rows })
     }
 
     /// Notes in the project's own database whose it is.
     pub(super) async fn describe(&self) -> Result<(), StoreError> {
-        self.inner.writer.run(Write::Describe(self.inner.record.clone())).await.map(|_| ())
+        self.run(Write::Describe(self.inner.record.clone())).await
     }
 
     /// Whether nobody but the caller has a handle.
@@ -239,6 +248,14 @@ impl ProjectStore {
         self.read(id, move |reader, sid| reader.events(sid, after, limit)).await
     }
 
+    /// Saves the text of a result, on disk when this returns, and gives the file's path.
+    pub async fn save_text(&self, id: &SessionId, call: CallId, text: String) -> Result<PathBuf, StoreError> {
+        let folder = self.session_folder(id);
+        let path = artifact::path(&folder, call);
+        self.blocking(move || artifact::save(&folder, call, &text, true)).await?;
+        Ok(path)
+    }
+
     /// The complete outcome of a call.
     pub async fn outcome(&self, id: &SessionId, call: CallId) -> Result<Option<Outcome>, StoreError> {
         self.read(id, move |reader, sid| reader.outcome(sid, call)).await
@@ -282,6 +299,11 @@ impl ProjectStore {
         self.read(id, move |reader, sid| reader.prompt_turn(sid, &key)).await
     }
 
+    /// Every epoch of a session, oldest first; without those that damage took.
+    pub async fn epochs(&self, id: &SessionId) -> Result<Vec<Epoch>, StoreError> {
+        self.read(id, |reader, sid| reader.epochs(sid)).await
+    }
+
     /// Every request of a session, oldest first.
     pub async fn requests(&self, id: &SessionId) -> Result<Vec<RequestEntry>, StoreError> {
         self.read(id, |reader, sid| reader.requests(sid)).await
@@ -290,6 +312,20 @@ impl ProjectStore {
     /// The exact segments that a request was made of; an error when their hash is not the one it was sent with.
     pub async fn request_body_segments(&self, id: &SessionId, no: RequestNo) -> Result<RequestBody, StoreError> {
         self.read(id, move |reader, sid| reader.request_body(sid, no)).await
+    }
+
+    /// What projections saved in a session, or in all of the project, by model and tool. Looks through all of their
+    /// calls: meant for reports.
+    pub async fn projection_stats(&self, session: Option<&SessionId>) -> Result<Vec<ProjectionStats>, StoreError> {
+        if let Some(id) = session {
+            return self.read(id, |reader, sid| reader.projection_stats([sid])).await;
+        }
+        let path = self.inner.database.clone();
+        let read = self.inner.readers.read(move |connection| {
+            let sids = read::sessions(connection, &path)?.into_iter().map(|(sid, _)| sid);
+            Reader { connection, path: &path, folder: Path::new("") }.projection_stats(sids)
+        });
+        read.await
     }
 
     /// Sessions whose turn was running or waiting when their last batch was written. At a start these are the turns
@@ -366,6 +402,24 @@ impl ProjectStore {
             // No command that names a session gives anything else.
             Written::Done => Err(StoreError::closed(&self.inner.database)),
         }
+    }
+
+    pub(super) fn memory_lock(&self) -> &tokio::sync::Mutex<()> {
+        &self.inner.memory
+    }
+
+    /// Performs a command that gives nothing.
+    pub(super) async fn run(&self, command: Write) -> Result<(), StoreError> {
+        self.inner.writer.run(command).await.map(|_| ())
+    }
+
+    /// Reads what belongs to no session.
+    pub(super) async fn read_all<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection, &Path) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let path = self.inner.database.clone();
+        self.inner.readers.read(move |connection| work(connection, &path)).await
     }
 
     async fn read<T: Send + 'static>(

@@ -261,13 +261,23 @@ impl Reader<'_> {
 
     pub(super) fn projection(&self, sid: i64, call: CallId) -> Result<Option<StoredProjection>, StoreError> {
         let found = self.rows(
-            "SELECT call, is_error, tokens, partial, codec, len, body, shown FROM projection \
+            "SELECT call, is_error, tokens, partial, codec, len, body, shown, whole, saved FROM projection \
              WHERE sid = ?1 AND call = ?2",
             params![sid, call.0 as i64],
             |row| {
                 let (is_error, tokens, partial) = (row.get(1)?, number(row, 2)?, row.get(3)?);
                 let shown = shown(row.get_ref(7)?.as_str()?);
-                Ok(self.text(row, 4)?.map(|text| StoredProjection { call, text, is_error, tokens, partial, shown }))
+                let (whole, saved) = (number(row, 8)?, number(row, 9)?);
+                Ok(self.text(row, 4)?.map(|text| StoredProjection {
+                    call,
+                    text,
+                    is_error,
+                    tokens,
+                    partial,
+                    whole,
+                    saved,
+                    shown,
+                }))
             },
         )?;
         Ok(found.into_iter().next())

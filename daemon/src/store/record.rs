@@ -159,7 +159,9 @@ pub struct LoadedView {
     pub epoch: Option<Epoch>,
     /// The messages of all requests of that epoch, in order, after its preamble.
     pub messages: Vec<Segment>,
-    /// The epoch's last request.
+    /// Messages of the epochs before that it keeps, as long as it has no request of its own.
+    pub carried: Vec<Segment>,
+    /// The epoch's last request; of an epoch that has none, that of the epoch whose messages it keeps.
     pub last_request: Option<RequestRow>,
     /// How that request ended; none when its end was not seen.
     pub last_end: Option<RequestEnd>,

@@ -20,22 +20,15 @@ impl Reader<'_> {
         let session = super::read::session(self.connection, self.path, sid)?;
         let epoch = self.epoch_by_no(sid, session.counters.epoch)?;
         let mut messages = Vec::new();
+        let mut carried = Vec::new();
         let mut last_request = None;
         let mut from = ItemNo(1);
         if let Some((epoch, after)) = &epoch {
             from = epoch.first_item;
-            messages = self.segments(
-                "SELECT b.hash, b.codec, b.len, b.body, r.tokens, r.images FROM request_blob r JOIN blob b USING (bid) \
-                 WHERE r.sid = ?1 AND r.request > ?2 ORDER BY r.request, r.pos",
-                params![sid, after.0 as i64],
-            )?;
-            let no = self.rows(
-                "SELECT max(no) FROM request WHERE sid = ?1 AND no > ?2",
-                params![sid, after.0 as i64],
-                |row| Ok(Ok(row.get::<_, Option<i64>>(0)?)),
-            )?;
-            if let Some(no) = no.into_iter().flatten().next() {
-                last_request = self.request(sid, RequestNo(no as u64))?;
+            messages = self.sent(sid, *after, None)?;
+            last_request = self.newest_request(sid, *after, None)?;
+            if last_request.is_none() {
+                (carried, last_request) = self.carried(sid, epoch, *after)?;
             }
         }
         if let Some(request) = &last_request {
@@ -54,6 +47,7 @@ impl Reader<'_> {
             waiting_turns,
             epoch: epoch.map(|(epoch, _)| epoch),
             messages,
+            carried,
             last_request,
             last_end,
             items: self.view_items(sid, from)?,
@@ -71,6 +65,56 @@ impl Reader<'_> {
         Ok(found.into_iter().next().flatten())
     }
 
+    /// What an epoch without a request keeps of the ones before it, with their newest request: their wire is its own.
+    fn carried(
+        &self,
+        sid: i64,
+        epoch: &Epoch,
+        until: RequestNo,
+    ) -> Result<(Vec<Segment>, Option<RequestRow>), StoreError> {
+        let mut no = epoch.no;
+        while no.0 > 1 {
+            no = EpochNo(no.0 - 1);
+            let Some((before, after)) = self.epoch_by_no(sid, no)? else { break };
+            if !before.has_wire_of(epoch) {
+                break;
+            }
+            let request = self.newest_request(sid, after, Some(until))?;
+            if request.is_some() {
+                return Ok((self.sent(sid, after, Some(until))?, request));
+            }
+        }
+        Ok((Vec::new(), None))
+    }
+
+    /// The messages of the requests after one, up to another, in order.
+    fn sent(&self, sid: i64, after: RequestNo, until: Option<RequestNo>) -> Result<Vec<Segment>, StoreError> {
+        self.segments(
+            |at| format!("message {at} after the head's"),
+            "SELECT b.hash, b.codec, b.len, b.body, r.tokens, r.images FROM request_blob r LEFT JOIN blob b USING (bid) \
+             WHERE r.sid = ?1 AND r.request > ?2 AND r.request <= ?3 ORDER BY r.request, r.pos",
+            params![sid, after.0 as i64, until.map_or(i64::MAX, |until| until.0 as i64)],
+        )
+    }
+
+    /// The newest of these requests.
+    fn newest_request(
+        &self,
+        sid: i64,
+        after: RequestNo,
+        until: Option<RequestNo>,
+    ) -> Result<Option<RequestRow>, StoreError> {
+        let no = self.rows(
+            "SELECT max(no) FROM request WHERE sid = ?1 AND no > ?2 AND no <= ?3",
+            params![sid, after.0 as i64, until.map_or(i64::MAX, |until| until.0 as i64)],
+            |row| Ok(Ok(row.get::<_, Option<i64>>(0)?)),
+        )?;
+        match no.into_iter().flatten().next() {
+            Some(no) => self.request(sid, RequestNo(no as u64)),
+            None => Ok(None),
+        }
+    }
+
     /// The epoch of that number, and the request before it. None when there is none, or damage took it.
     pub(super) fn epoch_by_no(&self, sid: i64, no: EpochNo) -> Result<Option<(Epoch, RequestNo)>, StoreError> {
         let found = self.rows(
@@ -84,8 +128,11 @@ impl Reader<'_> {
         )?;
         let Some((at, first_item, after, body)) = found.into_iter().next() else { return Ok(None) };
         let layer = |layer: i64| {
+            let part = ["tool", "system text", "message of the head"];
+            let part = usize::try_from(layer - 1).ok().and_then(|at| part.get(at)).copied().unwrap_or("segment");
             self.segments(
-                "SELECT b.hash, b.codec, b.len, b.body, e.tokens, 0 FROM epoch_blob e JOIN blob b USING (bid) \
+                |at| format!("{part} {at} of epoch {no}"),
+                "SELECT b.hash, b.codec, b.len, b.body, e.tokens, 0 FROM epoch_blob e LEFT JOIN blob b USING (bid) \
                  WHERE e.sid = ?1 AND e.epoch = ?2 AND e.layer = ?3 ORDER BY e.pos",
                 params![sid, no.0 as i64, layer],
             )
@@ -100,30 +147,48 @@ impl Reader<'_> {
             system: layer(2)?,
             preamble: layer(3)?,
             prompts: body.prompts,
-            stated: self.stated(&body.stated)?,
+            stated: Stated { told: body.told, ..self.stated(&body.stated, body.said_in)? },
             first_item,
+            params: body.params,
+            tool_facts: body.tool_facts,
+            price: body.price,
         };
         Ok(Some((epoch, after)))
     }
 
-    /// Segments of a query over `hash, codec, len, body, tokens, images`; each is compared with its hash.
-    fn segments(&self, sql: &str, params: impl Params) -> Result<Vec<Segment>, StoreError> {
+    /// Segments of a query over `hash, codec, len, body, tokens, images`; each is compared with its hash. `place` names the
+    /// one at this position, counted from 1, for the error that it cannot be had as it was sent.
+    fn segments(
+        &self,
+        place: impl Fn(usize) -> String,
+        sql: &str,
+        params: impl Params,
+    ) -> Result<Vec<Segment>, StoreError> {
+        let mut count = 0;
         self.rows(sql, params, |row| {
-            let (hash, tokens, images): (Hash, Option<i64>, u32) = (row.get(0)?, row.get(4)?, row.get(5)?);
-            Ok(self.text(row, 1)?.and_then(|text| {
-                let segment = match tokens {
-                    Some(tokens) => Segment::counted(text, tokens as u64, images),
-                    None => Segment::new(text),
-                };
-                if segment.hash == hash { Ok(segment) } else { Err(self.damaged("a sent text has another hash")) }
-            }))
+            count += 1;
+            let damaged = |what: &str| self.damaged(format!("{} {what}", place(count)));
+            let Some(hash) = row.get::<_, Option<Hash>>(0)? else {
+                return Ok(Err(damaged("is missing")));
+            };
+            let (tokens, images): (Option<i64>, u32) = (row.get(4)?, row.get(5)?);
+            let text = match self.text(row, 1)? {
+                Ok(text) => text,
+                Err(_) => return Ok(Err(damaged("cannot be unpacked"))),
+            };
+            let segment = match tokens {
+                Some(tokens) => Segment::counted(text, tokens as u64, images),
+                None => Segment::new(text),
+            };
+            Ok(if segment.hash == hash { Ok(segment) } else { Err(damaged("has another hash than it was sent with")) })
         })
     }
 
-    fn stated(&self, blocks: &BTreeMap<String, i64>) -> Result<Stated, StoreError> {
-        let mut stated = Stated::default();
+    fn stated(&self, blocks: &BTreeMap<String, i64>, said_in: BTreeMap<String, ItemNo>) -> Result<Stated, StoreError> {
+        let mut stated = Stated { said_in, ..Stated::default() };
         for (name, bid) in blocks {
-            let found = self.segments("SELECT hash, codec, len, body, 0, 0 FROM blob WHERE bid = ?1", [bid])?;
+            let place = |_| format!("the text of the stated block `{name}`");
+            let found = self.segments(place, "SELECT hash, codec, len, body, 0, 0 FROM blob WHERE bid = ?1", [bid])?;
             let Some(segment) = found.into_iter().next() else {
                 return Err(self.damaged(format!("the text of the stated block `{name}` is missing")));
             };
@@ -139,13 +204,14 @@ impl Reader<'_> {
         let (bytes, version, json) = (number(row, 7)?, row.get(8)?, row.get_ref(9)?.as_str()?);
         let made = self.record::<StoredBody>("request", version, json).and_then(|body| {
             let tail = self.segments(
-                "SELECT b.hash, b.codec, b.len, b.body, r.tokens, r.images FROM request_blob r JOIN blob b USING (bid) \
+                |at| format!("message {at} of request {no}"),
+                "SELECT b.hash, b.codec, b.len, b.body, r.tokens, r.images FROM request_blob r LEFT JOIN blob b USING (bid) \
                  WHERE r.sid = ?1 AND r.request = ?2 ORDER BY r.pos",
                 params![sid, no.0 as i64],
             )?;
-            let stated = Stated { told: body.told, ..self.stated(&body.stated)? };
-            let (params, marks) = (body.params, body.marks);
-            Ok(RequestRow { no, epoch, turn, step, at, last_item, params, tail, marks, hash, bytes, stated })
+            let stated = Stated { told: body.told, ..self.stated(&body.stated, body.said_in)? };
+            let StoredBody { params, marks, codec, .. } = body;
+            Ok(RequestRow { no, epoch, turn, step, at, last_item, params, tail, marks, hash, bytes, stated, codec })
         });
         Ok(made)
     }
@@ -186,6 +252,17 @@ impl Reader<'_> {
         Ok(found.into_iter().next())
     }
 
+    /// Every epoch of a session, oldest first.
+    pub(super) fn epochs(&self, sid: i64) -> Result<Vec<Epoch>, StoreError> {
+        let numbers =
+            self.rows("SELECT no FROM epoch WHERE sid = ?1 ORDER BY no", [sid], |row| Ok(Ok(number(row, 0)?)))?;
+        let mut epochs = Vec::with_capacity(numbers.len());
+        for no in numbers {
+            epochs.extend(self.epoch_by_no(sid, EpochNo(no))?.map(|(epoch, _)| epoch));
+        }
+        Ok(epochs)
+    }
+
     /// Every request of a session, oldest first.
     pub(super) fn requests(&self, sid: i64) -> Result<Vec<RequestEntry>, StoreError> {
         let sql = format!("SELECT {REQUEST} FROM request WHERE sid = ?1 ORDER BY no");
@@ -202,15 +279,12 @@ impl Reader<'_> {
         let request = self.request(sid, no)?.ok_or_else(|| missing("request", no.to_string()))?;
         let (epoch, after) =
             self.epoch_by_no(sid, request.epoch)?.ok_or_else(|| missing("epoch", request.epoch.to_string()))?;
-        let tails = self.segments(
-            "SELECT b.hash, b.codec, b.len, b.body, r.tokens, r.images FROM request_blob r JOIN blob b USING (bid) \
-             WHERE r.sid = ?1 AND r.request > ?2 AND r.request <= ?3 ORDER BY r.request, r.pos",
-            params![sid, after.0 as i64, no.0 as i64],
-        )?;
+        let tails = self.sent(sid, after, Some(no))?;
         let messages: Vec<Segment> = epoch.preamble.iter().cloned().chain(tails).collect();
         let all = epoch.tools.iter().chain(&epoch.system).chain(&messages);
         if request_hash(&request.params, all) != request.hash {
-            return Err(self.damaged(format!("request {no} does not have the hash that it was sent with")));
+            let why = "its segments are whole, so one is missing, too many or in another's place";
+            return Err(self.damaged(format!("request {no} does not have the hash that it was sent with: {why}")));
         }
         Ok(RequestBody { request, epoch, messages })
     }

@@ -32,6 +32,8 @@ pub(super) static PROJECT: Series = Series {
         migration!("project/0001_sessions"),
         migration!("project/0002_shown"),
         migration!("project/0004_segment_tokens"),
+        migration!("project/0005_memories"),
+        migration!("project/0006_projection_stats"),
         migration!("project/0007_before_plan"),
     ],
 };
@@ -42,6 +44,7 @@ pub(super) static USER: Series = Series {
     migrations: &[
         migration!("user/0001_projects"),
         migration!("user/0002_grants"),
+        migration!("user/0003_memories"),
         migration!("user/0004_calibration"),
     ],
 };

@@ -7,9 +7,10 @@ use super::readers::Readers;
 use super::record::{ListFilter, ListPage, ProjectRecord};
 use super::schema::USER;
 use super::writer::Writer;
-use super::{StoreError, private};
+use super::{StoreError, memories, private};
 use plimsoll_core::id::{ParseIdError, ProjectKey, SessionId};
 use plimsoll_core::time::Timestamp;
+use plimsoll_core::workspace::memory::Scope;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -40,6 +41,8 @@ struct Inner {
     opening: Semaphore,
     /// Projects that were not closed well when this daemon started.
     unclean: Vec<ProjectKey>,
+    /// Held while a memory is written, until its file is right.
+    memory: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -244,6 +247,14 @@ impl Stores {
         idle.into_iter().take(surplus).filter_map(|(_, key)| open.stores.remove(&key)).map(|(_, store)| store).collect()
     }
 
+    pub(super) fn data(&self) -> &Path {
+        &self.inner.data
+    }
+
+    pub(super) fn memory_lock(&self) -> &tokio::sync::Mutex<()> {
+        &self.inner.memory
+    }
+
     /// Performs a command that gives nothing.
     pub(super) async fn write(&self, command: UserWrite) -> Result<(), StoreError> {
         self.inner.writer.run(command).await.map(|_| ())
@@ -279,6 +290,7 @@ fn open_user(data: &Path) -> Result<OpenedUser, StoreError> {
     private::folder(&projects)?;
     let path = data.join("user.db");
     let opened = database::open(&path, &USER, &|_| Ok(()))?;
+    memories::mirror_opened(data, &opened.connection, &path, Scope::User);
     let keys = project_keys(&projects)?;
     let unclean = keys.iter().filter(|key| {
         let database = database_path(&project_folder(data, key));
@@ -311,6 +323,7 @@ fn open_user(data: &Path) -> Result<OpenedUser, StoreError> {
         open: Mutex::default(),
         opening: Semaphore::new(1),
         unclean,
+        memory: tokio::sync::Mutex::default(),
     };
     Ok(OpenedUser { inner, found })
 }

@@ -2,6 +2,7 @@
 
 use super::encode::{Encoded, EpochRows, RequestRows, StateRow, Text};
 use super::index::{Index, IndexRow};
+use super::memories::{self, MemoryWrite};
 use super::pack::pack;
 use super::record::{ProjectRecord, SessionRecord, SessionRow};
 use super::writer::Commands;
@@ -36,6 +37,8 @@ pub(super) enum Write {
     FolderGone(SessionId),
     /// How far mirrors are known to be right.
     Mirrors(Vec<MirrorMark>),
+    /// What is remembered for the project.
+    Memory(MemoryWrite),
     #[cfg(test)]
     LimitPages(u32),
 }
@@ -89,6 +92,7 @@ impl Commands for ProjectWriter {
                 Ok(Written::Done)
             }
             Write::Mirrors(marks) => sql.mirrors(marks),
+            Write::Memory(write) => memories::write(connection, &self.path, write).map(|()| Written::Done),
             #[cfg(test)]
             Write::LimitPages(pages) => {
                 let limit = connection.query_row(&format!("PRAGMA max_page_count={pages}"), [], |_| Ok(()));
@@ -233,8 +237,8 @@ impl Sql<'_> {
         for projection in &batch.projections {
             bytes += (projection.body.body.len() + projection.shown.len()) as u64;
             self.execute(
-                "INSERT INTO projection (sid, call, is_error, tokens, partial, codec, len, body, shown) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                "INSERT INTO projection (sid, call, is_error, tokens, partial, codec, len, body, shown, whole, saved) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
                 params![
                     sid,
                     projection.call as i64,
@@ -244,7 +248,9 @@ impl Sql<'_> {
                     projection.body.codec,
                     projection.body.len as i64,
                     projection.body.body,
-                    projection.shown
+                    projection.shown,
+                    projection.whole as i64,
+                    projection.saved as i64
                 ],
             )?;
         }
@@ -341,13 +347,7 @@ impl Sql<'_> {
 
     fn epoch(&self, sid: i64, epoch: &EpochRows, after_request: u64) -> Result<u64, StoreError> {
         let (stated, mut bytes) = self.stated(&epoch.stated)?;
-        let body = super::encode::EpochBody {
-            cause: epoch.body.cause,
-            api: epoch.body.api,
-            model: epoch.body.model.clone(),
-            prompts: epoch.body.prompts.clone(),
-            stated,
-        };
+        let body = super::encode::EpochBody { stated, ..epoch.body.clone() };
         let body = codec::encode_record("epoch", &body).map_err(|source| self.codec(source))?;
         self.execute(
             "INSERT INTO epoch (sid, no, at, first_item, after_request, version, body) \
@@ -377,12 +377,7 @@ impl Sql<'_> {
 
     fn request(&self, sid: i64, request: &RequestRows) -> Result<u64, StoreError> {
         let (stated, mut bytes) = self.stated(&request.stated)?;
-        let body = super::encode::RequestBody {
-            params: request.body.params.clone(),
-            marks: request.body.marks.clone(),
-            stated,
-            told: request.body.told,
-        };
+        let body = super::encode::RequestBody { stated, ..request.body.clone() };
         let body = codec::encode_record("request", &body).map_err(|source| self.codec(source))?;
         self.execute(
             "INSERT INTO request (sid, no, epoch, turn, step, at, last_item, hash, bytes, version, body) \

@@ -8,10 +8,11 @@ use plimsoll_core::ledger::ProcessMark;
 use plimsoll_core::permission::leave::Leave;
 use plimsoll_core::tool::call::{Call, Prepared};
 use plimsoll_core::tool::outcome::Outcome;
+use plimsoll_core::workspace::memory::Change;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 pub mod apply_patch;
@@ -30,6 +31,7 @@ pub mod stop_task;
 pub mod string_replace;
 mod task;
 pub mod task_output;
+pub mod update_memory;
 mod walk;
 pub mod write;
 
@@ -90,12 +92,14 @@ pub struct ToolEnv {
 }
 
 /// What a running tool tells its session.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub enum ToolEvent {
     /// The process that performs it is known.
     Process(ProcessMark),
     /// Output for the clients' eyes, already cleaned; may be dropped when nobody reads.
     Output(String),
+    /// Something is to be remembered or forgotten; answered once that is committed, in words for the model.
+    Memory(Change, oneshot::Sender<Result<String, String>>),
     /// The command goes on in the background after its result; its end is to be told.
     Background(Arc<Task>),
 }

@@ -9,6 +9,7 @@ use super::list_dir::ListDir;
 use super::multi_edit::MultiEdit;
 use super::read_file::ReadFile;
 use super::string_replace::StringReplace;
+use super::update_memory::UpdateMemory;
 use super::write::Write;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,9 +21,9 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The tools that look at files and change them, and `more`.
+    /// The tools that need nothing beside their values, and `more`.
     pub fn new(more: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
-        let own: [Arc<dyn Tool>; 9] = [
+        let own: [Arc<dyn Tool>; 10] = [
             Arc::new(ReadFile),
             Arc::new(ListDir),
             Arc::new(GlobFileSearch),
@@ -32,6 +33,7 @@ impl Registry {
             Arc::new(Write),
             Arc::new(DeleteFile),
             Arc::new(ApplyPatch),
+            Arc::new(UpdateMemory),
         ];
         Self { tools: own.into_iter().chain(more).map(|tool| (tool.name(), tool)).collect() }
     }
@@ -50,7 +52,7 @@ mod tests {
     #[test]
     fn every_tool_has_a_spec_of_a_world_tool() {
         let registry = Registry::new([]);
-        assert_eq!(registry.tools.len(), 9);
+        assert_eq!(registry.tools.len(), 10);
         for (name, tool) in &registry.tools {
             assert_eq!(tool.name(), *name);
             assert_eq!(spec::find(name).map(|spec| spec.kind), Some(Kind::World), "{name}");

@@ -6,7 +6,7 @@ use plimsoll_core::permission::leave::Leave;
 use plimsoll_core::tool::args;
 use plimsoll_core::tool::call::{Call, Prepared};
 use plimsoll_core::tool::outcome::{Body, Edited, Entries, FileRead, Matches, Outcome, Status};
-use plimsoll_core::tool::projection::{Budget, Projection, ProjectionInput, project};
+use plimsoll_core::tool::projection::{Budget, Projection, ProjectionInput, Saved, project};
 use plimsoll_core::tool::spec;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -132,8 +132,7 @@ pub fn shown(tool: &str, outcome: &Outcome) -> Projection {
         approximate: false,
         budget: Budget::default(),
         cursor: None,
-        saved_path: None,
-        continuation_of: None,
+        saved: Saved::No,
     })
 }
 

@@ -1,63 +1,18 @@
-//! Instruction files: the user's, then the one of each root. Read anew every turn.
+//! Instruction files: `AGENTS.md` of the administrator, the user and each root. Looked at every turn.
 //!
-//! A project's file must be a regular file inside its root; a link is followed when it stays inside. The user's own may
-//! lie anywhere.
-
-use plimsoll_core::ingest::{Source, text};
-use plimsoll_core::path::escape;
-use plimsoll_core::workspace::InstructionSource;
-use std::collections::HashSet;
-use std::fs::File;
-use std::io::Read;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+//! A project's file must be a regular file inside its root; a link is followed when it stays inside. The others may lie
+//! anywhere. How they are read, and what stands beside them, is [`rules`](super::rules).
 
 /// The file's name, in every folder.
-const NAME: &str = "AGENTS.md";
-
-/// Bytes read of one file: several times what any budget shows.
-const FILE_MAX: u64 = 256 * 1024;
-
-/// The files that are there, in the order in which they are shown. Blocks.
-pub fn read(config_dir: &Path, roots: &[PathBuf]) -> Vec<InstructionSource> {
-    let mut seen = HashSet::new();
-    let user = [(config_dir.join(NAME), None)];
-    let project = roots.iter().map(|root| (root.join(NAME), Some(root.as_path())));
-    let files = user.into_iter().chain(project);
-    files.filter_map(|(path, inside)| read_one(&path, inside, &mut seen)).collect()
-}
-
-fn read_one(path: &Path, inside: Option<&Path>, seen: &mut HashSet<PathBuf>) -> Option<InstructionSource> {
-    let real = path.canonicalize().ok()?;
-    if inside.is_some_and(|root| !real.starts_with(root)) {
-        tracing::debug!("an instruction file outside its root is not read");
-        return None;
-    }
-    // Not waiting for a pipe's writer; what was a file a moment ago may be one no more.
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let file = File::options().read(true).custom_flags(i32::try_from(flags.bits()).ok()?).open(&real).ok()?;
-    if !file.metadata().ok()?.is_file() || !seen.insert(real) {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(FILE_MAX + 1).read_to_end(&mut bytes).ok()?;
-    if bytes.len() as u64 > FILE_MAX {
-        // Whole lines only.
-        let end = bytes.iter().take(FILE_MAX as usize).rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        bytes.truncate(end);
-        bytes.extend_from_slice(
-            format!("[the file is longer; what follows is not shown: read_file {NAME}]\n").as_bytes(),
-        );
-    }
-    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
-    Some(InstructionSource { path: escape(path.as_os_str().as_bytes()), text: text(Source::File, bytes) })
-}
+pub const NAME: &str = "AGENTS.md";
 
 #[cfg(test)]
 mod tests {
+    use super::super::rules::files::Files;
+    use super::super::rules::{Sources, read};
     use super::*;
     use std::os::unix::fs::symlink;
+    use std::path::PathBuf;
 
     struct Folders {
         _dir: tempfile::TempDir,
@@ -77,7 +32,9 @@ mod tests {
     }
 
     fn texts(folders: &Folders) -> Vec<String> {
-        read(&folders.config, std::slice::from_ref(&folders.root)).into_iter().map(|source| source.text).collect()
+        let roots = std::slice::from_ref(&folders.root);
+        let texts = read(&folders.config, roots, &Sources::default(), &mut Files::default());
+        texts.instructions.into_iter().map(|source| source.text).collect()
     }
 
     #[test]
@@ -121,6 +78,6 @@ mod tests {
         std::fs::write(folders.root.join(NAME), "0123456789\n".repeat(30_000)).unwrap();
         let text = texts(&folders).remove(0);
         assert!(text.ends_with("\n0123456789\n[the file is longer; what follows is not shown: read_file AGENTS.md]\n"));
-        assert!(text.len() < FILE_MAX as usize + 100);
+        assert!(text.len() < 256 * 1024 + 100);
     }
 }

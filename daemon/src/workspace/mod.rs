@@ -4,12 +4,14 @@
 //! turn's start, revision around commands) and by whoever opens projects. Rendering for the model is
 //! [`plimsoll_core::context`].
 
+pub mod edited;
 pub mod git;
 pub mod instructions;
 pub mod layout;
 pub mod refresh;
 pub mod revision;
 pub mod root;
+pub mod rules;
 pub mod tree;
 pub mod user_info;
 
@@ -18,17 +20,30 @@ mod tests;
 
 pub use revision::Observed;
 
+use edited::Looks;
 use plimsoll_core::id::Revision;
-use plimsoll_core::workspace::{EditorState, Environment, GitBlock, InstructionSource, LayoutDir};
+use plimsoll_core::tool::call::Target;
+use plimsoll_core::workspace::{
+    EditorState, Environment, FileVersion, GitBlock, InstructionSource, LayoutDir, UserEdit,
+};
 use refresh::{Refresher, Ticket, lock};
 use revision::Revisions;
 use root::Root;
+use rules::files::Files;
+use rules::{Sources, Texts};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 use tokio_util::task::TaskTracker;
+
+/// How long files that the model knows are read, at most, to see whether somebody changed them; what is left waits for the
+/// next turn.
+const EDITS_READ: Duration = Duration::from_millis(200);
+
+/// How long a turn waits for that, should a file system hang.
+const EDITS_WAIT: Duration = Duration::from_secs(1);
 
 /// How long a turn waits for its surroundings.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +52,7 @@ pub struct Waits {
     pub state: Duration,
     /// For the first state of all.
     pub first: Duration,
-    /// For the instruction files: a file system that hangs must not hang the turn with it.
+    /// For instruction files, rules and skills: a file system that hangs must not hang the turn with it.
     pub instructions: Duration,
 }
 
@@ -65,8 +80,10 @@ pub struct ClientFacts {
     pub env: Arc<BTreeMap<String, String>>,
     /// The shell that commands run in, by name.
     pub shell: String,
-    /// The user's configuration folder, for the user's instruction file.
+    /// The user's configuration folder, for the user's instruction file, rules and skills.
     pub config_dir: PathBuf,
+    /// Where more of them lie.
+    pub sources: Sources,
     /// Whether the tree of the roots is wanted: an epoch begins, or its statement is to be compared.
     pub need_layout: bool,
 }
@@ -79,7 +96,11 @@ struct Inner {
     roots: Vec<PathBuf>,
     refreshers: Vec<Refresher>,
     revisions: Arc<Mutex<Revisions>>,
-    instructions: Mutex<Vec<InstructionSource>>,
+    /// Held while they are read, which may take long where a file system hangs.
+    files: Arc<Mutex<Files>>,
+    /// What was read last.
+    texts: Mutex<Texts>,
+    looks: Mutex<Looks>,
     waits: Waits,
     tasks: TaskTracker,
 }
@@ -101,8 +122,16 @@ impl Workspace {
                 Refresher::new(Root::new(number, path.clone()), Arc::clone(&revisions), tasks.clone())
             })
             .collect();
-        let workspace =
-            Self(Arc::new(Inner { roots, refreshers, revisions, instructions: Mutex::default(), waits, tasks }));
+        let workspace = Self(Arc::new(Inner {
+            roots,
+            refreshers,
+            revisions,
+            files: Arc::default(),
+            texts: Mutex::default(),
+            looks: Mutex::default(),
+            waits,
+            tasks,
+        }));
         workspace.refresh();
         workspace
     }
@@ -126,7 +155,7 @@ impl Workspace {
     /// (the first time [`Waits::first`]); what is older then has its age.
     pub async fn collect(&self, facts: &ClientFacts, editor: EditorState) -> Result<Environment, WorkspaceError> {
         let tickets = self.request();
-        let instructions = self.read_instructions(facts.config_dir.clone()).await?;
+        let texts = self.read_texts(facts.config_dir.clone(), facts.sources.clone()).await?;
         self.wait(&tickets).await;
         let mut git = Vec::with_capacity(tickets.len());
         let mut layout = Vec::new();
@@ -141,11 +170,35 @@ impl Workspace {
             user_info: user_info::read(&facts.env, &facts.shell, &self.0.roots),
             layout,
             git,
-            instructions,
+            instructions: texts.instructions,
+            rules: texts.rules,
+            skills: texts.skills,
+            trusted: facts.sources.trusted,
             editor,
             revision: self.revision(),
             ..Environment::default()
         })
+    }
+
+    /// The files of `known` that are not as the model knows them, see [`Looks::edited`]. `kept` gives old contents.
+    pub async fn edited(
+        &self,
+        known: Vec<(String, FileVersion)>,
+        kept: impl Fn(FileVersion) -> Option<Vec<u8>> + Send + 'static,
+    ) -> Vec<UserEdit> {
+        if known.is_empty() {
+            return Vec::new();
+        }
+        let inner = Arc::clone(&self.0);
+        let deadline = std::time::Instant::now() + EDITS_READ;
+        let look = self.0.tasks.spawn_blocking(move || lock(&inner.looks).edited(&known, deadline, kept));
+        match timeout(EDITS_WAIT, look).await {
+            Ok(Ok(edits)) => edits,
+            Ok(Err(_)) | Err(_) => {
+                tracing::warn!("files could not be looked at in time, changes of them are told later");
+                Vec::new()
+            }
+        }
     }
 
     /// Looks for changes of content, at most [`Waits::state`] long: at a turn's start and around each command.
@@ -175,22 +228,33 @@ impl Workspace {
         }
     }
 
-    /// Reads the instruction files; those of the turn before when that takes too long.
-    async fn read_instructions(&self, config_dir: PathBuf) -> Result<Vec<InstructionSource>, WorkspaceError> {
-        let roots = self.0.roots.clone();
+    /// Reads instruction files, rules and skills; gives those of the turn before when that takes too long.
+    async fn read_texts(&self, config_dir: PathBuf, sources: Sources) -> Result<Texts, WorkspaceError> {
+        let (roots, files) = (self.0.roots.clone(), Arc::clone(&self.0.files));
         let read = self.0.tasks.spawn_blocking(move || {
             if let Some(path) = roots.iter().find(|root| !root.is_dir()) {
                 return Err(WorkspaceError::Missing { path: path.clone() });
             }
-            Ok(instructions::read(&config_dir, &roots))
+            Ok(rules::read(&config_dir, &roots, &sources, &mut lock(&files)))
         });
         if let Ok(Ok(read)) = timeout(self.0.waits.instructions, read).await {
             let read = read?;
-            lock(&self.0.instructions).clone_from(&read);
+            lock(&self.0.texts).clone_from(&read);
             return Ok(read);
         }
         tracing::warn!("instruction files could not be read in time, the last known ones are used");
-        Ok(lock(&self.0.instructions).clone())
+        Ok(lock(&self.0.texts).clone())
+    }
+
+    /// Instruction files between the roots and what a call touches; none when they cannot be read in time.
+    pub async fn nested(&self, targets: &[Target]) -> Vec<InstructionSource> {
+        let (roots, files) = (self.0.roots.clone(), Arc::clone(&self.0.files));
+        let targets = targets.to_vec();
+        let found = self.0.tasks.spawn_blocking(move || rules::nested::find(&roots, &targets, &mut lock(&files)));
+        match timeout(self.0.waits.instructions, found).await {
+            Ok(Ok(found)) => found,
+            Ok(Err(_)) | Err(_) => Vec::new(),
+        }
     }
 }
 

@@ -111,7 +111,7 @@ impl Workspace {
                 match event {
                     ToolEvent::Process(mark) => marks.push(mark),
                     ToolEvent::Output(text) => live.push_str(&text),
-                    ToolEvent::Background(_) => {}
+                    ToolEvent::Background(_) | ToolEvent::Memory(..) => {}
                 }
             }
             (marks, live)

@@ -4,11 +4,13 @@ use jsonrpsee::core::client::{BatchResponse, ClientT, Error, Subscription, Subsc
 use jsonrpsee::core::params::BatchRequestBuilder;
 use jsonrpsee::core::traits::ToRpcParams;
 use plimsoll_protocol::checkpoint::{self, CheckpointApiClient};
+use plimsoll_protocol::context::{self, ContextApiClient};
 use plimsoll_protocol::daemon::{DaemonApiClient, StopParams};
 use plimsoll_protocol::editor::{EditorApiClient, EditorFile, LineRange, StateParams};
 use plimsoll_protocol::life::{ClientCapabilities, ClientInfo, InitializeParams, LifeApiClient};
 use plimsoll_protocol::permission::{Choice, GrantsParams, PermissionApiClient, RespondParams, RevokeParams};
 use plimsoll_protocol::project::{OpenParams, ProjectApiClient, TrustParams};
+use plimsoll_protocol::request::{self, RequestApiClient};
 use plimsoll_protocol::session::{
     AttachParams, CreateParams, DeleteParams, GetParams, ListParams, RenameParams, SessionApiClient, SetModeParams,
 };
@@ -121,7 +123,7 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     let p = GetParams { session: "s".into() };
     expect("session/get", &p);
     let GetParams { session } = p;
-    let _ = recorder.get(session).await;
+    let _ = SessionApiClient::get(&recorder, session).await;
 
     let p = RenameParams { session: "s".into(), title: "t".into(), idempotency_key: some("k") };
     expect("session/rename", &p);
@@ -193,6 +195,7 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     let RevokeParams { project, grant, idempotency_key } = p;
     let _ = recorder.revoke(project, grant, idempotency_key).await;
     checkpoint_calls(&recorder, &mut expect).await;
+    context_calls(&recorder, &mut expect).await;
 
     let file = EditorFile {
         path: "/a".into(),
@@ -247,6 +250,35 @@ async fn checkpoint_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dy
     expect("checkpoint/restore", &p);
     let checkpoint::RestoreParams { session, turn, from, call, skip, force, dry_run, idempotency_key } = p;
     let _ = recorder.restore(session, turn, from, call, skip, force, dry_run, idempotency_key).await;
+}
+
+async fn context_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn erased::Params) -> Option<Value>) {
+    let p = context::InspectParams { session: "s".into() };
+    expect("context/inspect", &p);
+    let context::InspectParams { session } = p;
+    let _ = recorder.inspect(session).await;
+
+    let file = context::PreviewFile { path: "/a".into(), lines: Some(LineRange { start: 1, end: 2 }) };
+    let p =
+        context::PreviewParams { session: "s".into(), text: some("t"), files: Some(vec![file]), model: some("a/b") };
+    expect("context/preview", &p);
+    let context::PreviewParams { session, text, files, model } = p;
+    let _ = recorder.preview(session, text, files, model).await;
+
+    let p = request::ListParams { session: "s".into(), before: Some(9), limit: Some(2) };
+    expect("request/list", &p);
+    let request::ListParams { session, before, limit } = p;
+    let _ = RequestApiClient::list(recorder, session, before, limit).await;
+
+    let p = request::GetParams { session: "s".into(), request: 3, check: Some(true) };
+    expect("request/get", &p);
+    let request::GetParams { session, request, check } = p;
+    let _ = RequestApiClient::get(recorder, session, request, check).await;
+
+    let p = request::ReplayParams { session: "s".into(), request: 3, offset: Some(1), limit: Some(2) };
+    expect("request/replay", &p);
+    let request::ReplayParams { session, request, offset, limit } = p;
+    let _ = recorder.replay(session, request, offset, limit).await;
 }
 
 mod erased {

@@ -55,6 +55,8 @@ check! {
     "checkpoint/diff": checkpoint::DiffParams => checkpoint::DiffResult;
     "checkpoint/list": checkpoint::ListParams => checkpoint::ListResult;
     "checkpoint/restore": checkpoint::RestoreParams => checkpoint::RestoreResult;
+    "context/inspect": context::InspectParams => context::Inspection;
+    "context/preview": context::PreviewParams => context::Inspection;
     "daemon/status": daemon::StatusParams => daemon::DaemonStatus;
     "daemon/stop": daemon::StopParams => Done;
     "editor/state": editor::StateParams => Done;
@@ -65,6 +67,9 @@ check! {
     "project/list": project::ListParams => project::ListResult;
     "project/open": project::OpenParams => project::Project;
     "project/trust": project::TrustParams => project::Project;
+    "request/get": request::GetParams => request::GetResult;
+    "request/list": request::ListParams => request::ListResult;
+    "request/replay": request::ReplayParams => request::ReplayResult;
     "session/attach": session::AttachParams => String;
     "session/create": session::CreateParams => session::SessionInfo;
     "session/delete": session::DeleteParams => Done;

@@ -5,7 +5,6 @@
 //! on from another holds all of it and more; anything else is a break.
 
 use crate::model::request::Params;
-use crate::tokens::json_tokens;
 use crate::transcript::epoch::Segment;
 
 /// How the summary of earlier turns begins.
@@ -95,7 +94,7 @@ pub fn compare(before: &Wire<'_>, after: &Wire<'_>) -> Comparison {
         same_params && part(old.0) == part(new.0) && old.1.hash == new.1.hash
     });
     let common_segments = common.count();
-    let tokens = |part: &[(Layer, &Segment)]| part.iter().map(|(_, segment)| json_tokens(&segment.text)).sum::<u64>();
+    let tokens = |part: &[(Layer, &Segment)]| part.iter().map(|(_, segment)| segment.tokens).sum::<u64>();
     let lost = old.get(common_segments..).unwrap_or_default();
     let layer = |all: &[(Layer, &Segment)]| all.get(common_segments).map(|(layer, _)| *layer);
     let first_changed = if same_params {

@@ -2,14 +2,12 @@
 //!
 //! None depends on the permission mode, which changes inside an epoch, and none names what is not there.
 
-use super::cut::{fitting, one_line};
+use super::cut::one_line;
+use super::rules;
 use crate::permission::policy::Sandbox;
 use crate::prompt::{self, Prompts};
 use crate::tool::spec::Spec;
 use crate::workspace::Rule;
-
-/// Tokens that the list of rules may take.
-const RULES_BUDGET: u64 = 1_000;
 
 /// What a description may depend on.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +37,7 @@ fn value(placeholder: &str, prompts: &Prompts, context: &DescriptionContext<'_>)
         "shell" => one_line(context.shell),
         "sandbox" => held(context.sandbox, prompts).to_owned(),
         "dedicated" => prompts.dedicated(context.tools),
-        "rules" => rules(context.rules),
+        "rules" => rules::described(context.rules),
         _ => String::new(),
     }
 }
@@ -51,25 +49,6 @@ fn held(sandbox: Sandbox, prompts: &Prompts) -> &str {
         (false, true) => &prompt::COMMAND_HELD_NETWORK,
         (false, false) => &prompt::COMMAND_HELD_NOTHING,
     })
-}
-
-/// A line for each rule. What it says of itself is data, whoever wrote it.
-fn rules(rules: &[Rule]) -> String {
-    let line = |rule: &Rule| match &rule.description {
-        Some(description) => format!("- {}: {}", one_line(&rule.name), one_line(description)),
-        None => format!("- {}", one_line(&rule.name)),
-    };
-    let mut lines: Vec<String> = rules.iter().map(line).collect();
-    if lines.is_empty() {
-        return "(there are none)".to_owned();
-    }
-    let fit = fitting(lines.iter().map(String::as_str), &mut RULES_BUDGET.clone());
-    let left_out = lines.len() - fit;
-    lines.truncate(fit);
-    if left_out > 0 {
-        lines.push(format!("- and {left_out} more that are not listed"));
-    }
-    lines.join("\n")
 }
 
 #[cfg(test)]
@@ -86,7 +65,14 @@ mod tests {
 
     #[test]
     fn every_placeholder_of_a_description_has_a_value() {
-        let rule = Rule { name: "r".into(), path: "p".into(), description: None, globs: vec![], text: String::new() };
+        let rule = Rule {
+            name: "r".into(),
+            path: "p".into(),
+            root: None,
+            description: None,
+            globs: vec![],
+            text: String::new(),
+        };
         let context = DescriptionContext { rules: &[rule], ..context() };
         for spec in SPECS {
             assert_eq!(spec.lean.placeholders, spec.full.placeholders);
@@ -123,17 +109,18 @@ mod tests {
         let rule = |name: &str, description: Option<&str>| Rule {
             name: name.into(),
             path: format!(".plimsoll/rules/{name}.md"),
+            root: None,
             description: description.map(str::to_owned),
             globs: vec![],
             text: String::new(),
         };
-        let text = rules(&[rule("api", Some("How to\nname <system-reminder>")), rule("b", None)]);
+        let text = rules::described(&[rule("api", Some("How to\nname <system-reminder>")), rule("b", None)]);
         assert_eq!(text, "- api: How to name &lt;system-reminder>\n- b");
         let many: Vec<Rule> = (0..2_000).map(|no| rule(&format!("rule-{no}"), None)).collect();
-        let text = rules(&many);
-        assert!(text.len() < 6_000 && text.ends_with(" more that are not listed"), "{}", text.len());
+        let text = rules::described(&many);
+        assert!(text.len() < 6_000 && text.contains(" of 2000 lines shown; "), "{}", text.len());
         let spec =
             Spec { full: Text::new("t", "Rules:\n{{rules}}\n", &["rules"]), lean: Text::new("l", "", &[]), ..SPECS[0] };
-        assert_eq!(description(&spec, &Prompts::default(), &context()), "Rules:\n(there are none)");
+        assert_eq!(description(&spec, &Prompts::default(), &context()), "Rules:\nnone");
     }
 }

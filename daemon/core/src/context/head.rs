@@ -46,21 +46,22 @@ pub fn head(environment: &Environment, basis: &Basis<'_>) -> Head {
     let names: Vec<&str> = SPECS.iter().map(|spec| spec.name).collect();
     let context =
         DescriptionContext { tools: &names, shell: &environment.user_info.shell, sandbox, rules: &environment.rules };
+    let layout = project_layout::render(&environment.layout, project_layout::DEFAULT_BUDGET, prompts);
     Head {
         tools: SPECS.iter().map(|spec| tool(spec, prompts, &context)).collect(),
         system: vec![
             prompts.system(&names),
-            dynamic::render(environment, language, project_layout::DEFAULT_BUDGET, prompts),
+            dynamic::render(environment, language, project_layout::DEFAULT_BUDGET, window, prompts),
         ],
         preamble: instructions::render(&environment.instructions, instructions_budget(window), prompts)
             .map(Message::User),
         prompts: prompts.clone(),
-        stated: changes::stated_by_head(environment, prompts),
+        stated: changes::stated_by_head(environment, layout),
     }
 }
 
 /// Tokens that instruction files may take.
-pub(super) fn instructions_budget(window: u64) -> u64 {
+pub fn instructions_budget(window: u64) -> u64 {
     window / INSTRUCTIONS_SHARE
 }
 

@@ -1,6 +1,6 @@
 //! Layer 4: the instruction files, as the first user message, and the messages that say that one of them changed.
 
-use super::cut::fitting;
+use super::cut::{fitting, one_line};
 use crate::escape;
 use crate::prompt::{self, Prompts};
 use crate::workspace::InstructionSource;
@@ -14,6 +14,20 @@ pub fn render(sources: &[InstructionSource], budget: u64, prompts: &Prompts) -> 
     let mut left = budget;
     let files: Vec<String> = sources.iter().map(|source| file(source, &mut left)).collect();
     Some(prompt::reminder(&prompts.render(&prompt::INSTRUCTIONS, &[("files", &files.join("\n\n"))])))
+}
+
+/// The files that [`render`] would not show in full, by path.
+pub fn cut(sources: &[InstructionSource], budget: u64) -> Vec<&str> {
+    let mut left = budget;
+    let is_cut = |source: &&InstructionSource| {
+        let text = escape::data(&source.text);
+        let whole = fitting(text.lines(), &mut left) == text.lines().count();
+        if !whole {
+            left = 0;
+        }
+        !whole
+    };
+    sources.iter().filter(is_cut).map(|source| source.path.as_str()).collect()
 }
 
 /// The message that a file is new or changed: its text supersedes the earlier one. Cut as [`render`] does.
@@ -33,15 +47,22 @@ pub fn block_name(source: &InstructionSource) -> String {
 }
 
 fn file(source: &InstructionSource, left: &mut u64) -> String {
-    let text = escape::data(&source.text);
+    block(&source.path, None, &source.text, left)
+}
+
+/// The block of one file, whose text may be about some files only. Of a text that does not fit what is left, the lines that
+/// do, with the call for the rest.
+pub(super) fn block(path: &str, about: Option<&str>, text: &str, left: &mut u64) -> String {
+    let text = escape::data(text);
     let lines: Vec<&str> = text.lines().collect();
     let fit = fitting(lines.iter().copied(), left);
-    let path = escape::data(&source.path).replace('"', "\\x22");
+    let attribute = |value: &str| one_line(value).replace('"', "\\x22");
+    let about = about.map(|about| format!(" for=\"{}\"", attribute(about))).unwrap_or_default();
     let mut shown = lines.get(..fit).unwrap_or_default().join("\n");
     if fit < lines.len() {
         // A later file must not squeeze itself behind a cut one.
         *left = 0;
-        let call = serde_json::json!({ "target_file": source.path, "offset": fit + 1 });
+        let call = serde_json::json!({ "target_file": path, "offset": fit + 1 });
         let gap = if shown.is_empty() { "" } else { "\n" };
         shown = format!(
             "{shown}{gap}[{fit} of {} lines shown; the rest: read_file {}]",
@@ -49,7 +70,7 @@ fn file(source: &InstructionSource, left: &mut u64) -> String {
             escape::data(&call.to_string())
         );
     }
-    format!("<project_instructions path=\"{path}\">\n{shown}\n</project_instructions>")
+    format!("<project_instructions path=\"{}\"{about}>\n{shown}\n</project_instructions>", attribute(path))
 }
 
 #[cfg(test)]
@@ -83,8 +104,10 @@ mod tests {
     #[test]
     fn a_long_file_is_cut_by_lines_with_the_call_for_the_rest() {
         let long: String = (1..=100).map(|n| format!("rule number {n}")).collect::<Vec<_>>().join("\n");
-        let text =
-            render(&[source("/w/AGENTS.md", &long), source("/v/AGENTS.md", "x\n")], 20, &Prompts::default()).unwrap();
+        let sources = [source("/w/AGENTS.md", &long), source("/v/AGENTS.md", "x\n")];
+        assert_eq!(cut(&sources, 20), ["/w/AGENTS.md", "/v/AGENTS.md"]);
+        assert_eq!(cut(&sources, 1_000), Vec::<&str>::new());
+        let text = render(&sources, 20, &Prompts::default()).unwrap();
         assert!(
             text.contains(
                 "\n[5 of 100 lines shown; the rest: read_file {\"target_file\":\"/w/AGENTS.md\",\"offset\":6}]\n"

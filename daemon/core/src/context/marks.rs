@@ -25,4 +25,17 @@ mod tests {
         assert_eq!(marks(Some(1), 9), vec![1, 8]);
         assert_eq!(marks(Some(8), 9), vec![8]);
     }
+
+    #[test]
+    fn however_much_a_step_adds_the_entry_before_it_is_named() {
+        let mut last = None;
+        let mut messages = 1;
+        for added in [1, 60, 2, 121, 1, 200] {
+            messages += added;
+            let now = marks(last, messages);
+            assert!(now.len() <= 2 && last.is_none_or(|last| now.contains(&last)), "{now:?}");
+            last = now.last().copied();
+            assert_eq!(last, u32::try_from(messages - 1).ok());
+        }
+    }
 }

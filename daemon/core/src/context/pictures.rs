@@ -6,7 +6,7 @@ use super::cut::one_line;
 use crate::media::{self, Image};
 use crate::model::catalog::ModelProfile;
 use crate::model::codec;
-use crate::model::request::Message;
+use crate::model::request::{Api, Message};
 use crate::tokens::json_tokens;
 use crate::transcript::epoch::Segment;
 use std::fmt::Write as _;
@@ -18,12 +18,18 @@ pub(super) fn segments(messages: Vec<Message>, model: &ModelProfile, sent: &[Seg
         .into_iter()
         .rev()
         .map(|message| match message {
-            Message::Pictures { text, images } => with_images(&text, images, model, &mut room),
+            Message::Pictures { text, images } => with_images(model.api, &text, images, model.images, &mut room),
             other => codec::encode_message(model.api, &other).into_iter().map(Segment::new).collect(),
         })
         .collect();
     out.reverse();
     out.into_iter().flatten().collect()
+}
+
+/// The wire texts of one message with images, in a request that has room for them.
+pub(super) fn texts(api: Api, text: &str, images: Vec<Image>, takes_images: bool) -> Vec<String> {
+    let made = with_images(api, text, images, takes_images, &mut Room::after(&[]));
+    made.into_iter().map(|segment| segment.text.to_string()).collect()
 }
 
 /// What a request can still take.
@@ -58,12 +64,12 @@ impl Room {
 }
 
 /// The text, a list that names each image in order, and those images that go along.
-fn with_images(text: &str, images: Vec<Image>, model: &ModelProfile, room: &mut Room) -> Vec<Segment> {
+fn with_images(api: Api, text: &str, images: Vec<Image>, takes_images: bool, room: &mut Room) -> Vec<Segment> {
     let mut withheld: Vec<Option<String>> = images
         .iter()
         .rev()
         .map(|image| {
-            if model.images {
+            if takes_images {
                 image.refusal().or_else(|| room.take(image))
             } else {
                 Some("this model takes no images".to_owned())
@@ -85,13 +91,13 @@ fn with_images(text: &str, images: Vec<Image>, model: &ModelProfile, room: &mut 
         };
     }
     let text = format!("{text}\n\n<image_list>\n{list}</image_list>");
-    let plain = codec::encode_message(model.api, &Message::User(text.clone()));
+    let plain = codec::encode_message(api, &Message::User(text.clone()));
     if shown.is_empty() {
         return plain.into_iter().map(Segment::new).collect();
     }
     let tokens = plain.iter().map(|text| json_tokens(text)).sum::<u64>() + shown.iter().map(Image::tokens).sum::<u64>();
     let count = shown.len() as u32;
-    codec::encode_message(model.api, &Message::Pictures { text, images: shown })
+    codec::encode_message(api, &Message::Pictures { text, images: shown })
         .into_iter()
         .map(|text| Segment::counted(text, tokens, count))
         .collect()

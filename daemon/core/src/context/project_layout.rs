@@ -65,17 +65,11 @@ pub fn render(layout: &[LayoutDir], budget: u64, prompts: &Prompts) -> String {
     prompts.render(&prompt::PROJECT_LAYOUT, &[("tree", &lines.join("\n"))])
 }
 
-/// Entries that the block in the view (`stated`) shows and that are not there any more, as paths from their root (with
-/// the root before them when there are several). An entry of a folder that was not read in full may only be unread, and
-/// is not named.
-pub fn gone(stated: &str, layout: &[LayoutDir]) -> Vec<String> {
-    let mut there = BTreeSet::new();
-    let mut vague = BTreeSet::new();
-    for dir in layout {
-        collect(dir, &format!("{}/", shown_name(&dir.name)), &mut there, &mut vague);
-    }
+/// The entries that the block in the view (`stated`) shows, as paths from their root, with the root before them when
+/// there are `roots`; a folder ends in `/`.
+pub fn shown(stated: &str, roots: bool) -> Vec<String> {
     let mut path: Vec<&str> = Vec::new();
-    let mut gone: Vec<String> = Vec::new();
+    let mut entries = Vec::new();
     for line in stated.lines() {
         let name = line.trim_start_matches(' ');
         let depth = (line.len() - name.len()) / 2;
@@ -84,14 +78,44 @@ pub fn gone(stated: &str, layout: &[LayoutDir]) -> Vec<String> {
         }
         path.truncate(depth);
         path.push(name);
-        let full = path.concat();
-        let parent = full.get(..full.len() - name.len()).unwrap_or_default();
-        let parent_there = there.contains(parent);
-        if parent_there && !there.contains(&full) && !vague.contains(parent) {
-            gone.push(if layout.len() > 1 { full.clone() } else { path.get(1..).unwrap_or_default().concat() });
+        if depth > 0 {
+            entries.push(path.get(usize::from(!roots)..).unwrap_or_default().concat());
         }
     }
-    gone
+    entries
+}
+
+/// What is known of a tree as it is now.
+#[derive(Debug)]
+pub struct Standing {
+    there: BTreeSet<String>,
+    /// Folders that were not read in full.
+    vague: BTreeSet<String>,
+    /// What stands before a path that is given without its root.
+    root: String,
+}
+
+impl Standing {
+    /// Of these roots.
+    pub fn of(layout: &[LayoutDir]) -> Self {
+        let root = if let [root] = layout { with_slash(&root.name) } else { String::new() };
+        let mut standing = Self { there: BTreeSet::new(), vague: BTreeSet::new(), root };
+        for dir in layout {
+            collect(dir, &with_slash(&dir.name), &mut standing.there, &mut standing.vague);
+        }
+        standing
+    }
+
+    /// Whether an entry, as [`shown`] gives it, is there; none when that is not known, or its folder is gone as well. An
+    /// entry of a folder that was not read in full may only be unread.
+    pub fn has(&self, entry: &str) -> Option<bool> {
+        let full = format!("{}{entry}", self.root);
+        if self.there.contains(&full) {
+            return Some(true);
+        }
+        let parent = full.trim_end_matches('/').rfind('/').and_then(|at| full.get(..=at)).unwrap_or_default();
+        (self.there.contains(parent) && !self.vague.contains(parent)).then_some(false)
+    }
 }
 
 struct Node<'a> {
@@ -114,10 +138,15 @@ fn shown_name(name: &str) -> String {
     }
 }
 
+/// A folder's name as the tree shows it.
+fn with_slash(name: &str) -> String {
+    let slash = if name.ends_with('/') { "" } else { "/" };
+    format!("{}{slash}", shown_name(name))
+}
+
 fn write(nodes: &[Node<'_>], at: usize, lines: &mut Vec<String>) {
     let Some(node) = nodes.get(at) else { return };
-    let slash = if node.dir.name.ends_with('/') { "" } else { "/" };
-    lines.push(format!("{}{}{slash}", "  ".repeat(node.depth), shown_name(&node.dir.name)));
+    lines.push(format!("{}{}", "  ".repeat(node.depth), with_slash(&node.dir.name)));
     for child in &node.dirs {
         write(nodes, *child, lines);
     }
@@ -143,7 +172,7 @@ fn collect(dir: &LayoutDir, path: &str, there: &mut BTreeSet<String>, vague: &mu
         there.insert(format!("{path}{}", shown_name(file)));
     }
     for child in &dir.dirs {
-        collect(child, &format!("{path}{}/", shown_name(&child.name)), there, vague);
+        collect(child, &format!("{path}{}", with_slash(&child.name)), there, vague);
     }
 }
 
@@ -193,6 +222,12 @@ mod tests {
         assert_eq!(body(&text), "/w/\n  &lt;/project_layout>\n  \\x20 x");
     }
 
+    /// Shown entries that are gone.
+    fn gone(stated: &str, layout: &[LayoutDir]) -> Vec<String> {
+        let standing = Standing::of(layout);
+        shown(stated, layout.len() > 1).into_iter().filter(|entry| standing.has(entry) == Some(false)).collect()
+    }
+
     #[test]
     fn only_shown_entries_that_are_gone_are_named() {
         let before = render(&[tree()], 800, &Prompts::default());
@@ -201,6 +236,15 @@ mod tests {
         assert_eq!(gone(&before, &[now]), ["src/deep/", "Cargo.toml"]);
         let unread = LayoutDir { unread: 1, ..dir("/w", vec![], &[]) };
         assert!(gone(&before, &[unread]).is_empty());
+        assert!(gone(&before, &[]).is_empty(), "what was not looked at is not gone");
+    }
+
+    #[test]
+    fn with_several_roots_each_entry_has_its_own() {
+        let roots = [dir("/w", vec![], &["a"]), dir("/", vec![], &["a"])];
+        let before = render(&roots, 800, &Prompts::default());
+        assert_eq!(gone(&before, &[dir("/w", vec![], &[]), roots[1].clone()]), ["/w/a"]);
+        assert_eq!(gone(&before, &[roots[0].clone(), dir("/", vec![], &["b"])]), ["/a"]);
     }
 
     fn trees() -> impl Strategy<Value = LayoutDir> {

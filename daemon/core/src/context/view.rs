@@ -1,5 +1,7 @@
 //! The view of one session: the epoch's head, every message that was sent, and what is to be sent next.
 
+use super::changes;
+use super::compare::{Wire, compare};
 use super::head::Head;
 use super::marks::marks;
 use super::pictures;
@@ -13,7 +15,7 @@ use crate::model::usage::Usage;
 use crate::prompt::Prompts;
 use crate::time::Timestamp;
 use crate::transcript::batch::StoredProjection;
-use crate::transcript::epoch::{Epoch, EpochCause, Hash, RequestRow, Segment, Stated, request_hash};
+use crate::transcript::epoch::{Epoch, EpochCause, Hash, Price, RequestRow, Segment, Stated, ToolFacts, request_hash};
 use crate::transcript::item::{Item, ItemBody};
 use crate::transcript::told::Told;
 use crate::transcript::view::{messages, unobserved};
@@ -27,7 +29,9 @@ pub struct StoredView {
     pub epoch: Option<Epoch>,
     /// Every message that was sent in that epoch after its preamble, in order.
     pub sent: Vec<Segment>,
-    /// The newest request of that epoch.
+    /// When it has no request yet: what it keeps of the epochs before.
+    pub carried: Vec<Segment>,
+    /// The newest request of that epoch; when it has none, of the one whose messages it keeps.
     pub last_request: Option<RequestRow>,
     /// What its answer was reported to have used.
     pub last_usage: Option<Usage>,
@@ -40,13 +44,17 @@ pub struct StoredView {
 }
 
 /// See the module's head. Inside an epoch it only grows at its end.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct View {
     epoch: Option<Epoch>,
     /// The preamble, then everything that was sent in this epoch.
     messages: Vec<Segment>,
+    /// How many of them, from the preamble on, are kept from the epoch before and go out with the next request.
+    carried: usize,
     /// The last item among them.
     last_item: ItemNo,
+    /// Time and parameters of the last request.
+    last: Option<(Timestamp, Params)>,
     /// Items since the last request.
     unsent: Vec<Item>,
     /// All items of the view, kept only until an epoch on another wire has been opened from them.
@@ -55,85 +63,151 @@ pub struct View {
     /// Position of the message that the last request marked.
     last_mark: Option<u32>,
     marks: Vec<u32>,
+    /// What was said with the last request.
     stated: Stated,
+    /// What will have been said with the next.
+    stating: Option<Stated>,
     size: Size,
     /// What estimates are multiplied by.
     calibration: Calibration,
+}
+
+/// Which epoch begins, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opening {
+    /// Its number.
+    pub no: EpochNo,
+    /// Why.
+    pub cause: EpochCause,
+    /// When.
+    pub at: Timestamp,
 }
 
 impl View {
     /// The view as it was when it was last stored.
     pub fn load(loaded: StoredView) -> Self {
         let mut messages = loaded.epoch.iter().flat_map(|epoch| epoch.preamble.clone()).collect::<Vec<_>>();
+        let carried = loaded.carried.len();
+        messages.extend(loaded.carried);
         messages.extend(loaded.sent);
         let last_item = loaded.last_request.as_ref().map(|row| row.last_item).unwrap_or_default();
-        let (last_mark, stated) = match &loaded.last_request {
-            Some(row) => (row.marks.last().copied(), row.stated.clone()),
-            None => (None, loaded.epoch.as_ref().map(|epoch| epoch.stated.clone()).unwrap_or_default()),
+        let last = loaded.last_request.as_ref().map(|row| (row.at, row.params.clone()));
+        let number = loaded.epoch.as_ref().map(|epoch| epoch.no);
+        let own = loaded.last_request.filter(|row| Some(row.epoch) == number);
+        let said_by_head = loaded.epoch.as_ref().map(|epoch| epoch.stated.clone()).unwrap_or_default();
+        let last_usage = loaded.last_usage.filter(|_| own.is_some());
+        let (last_mark, stated) = match own {
+            Some(row) => (row.marks.last().copied(), with_places(row.stated, &said_by_head, row.last_item)),
+            None => (None, said_by_head),
         };
         let mut view = Self {
             epoch: loaded.epoch,
             messages,
+            carried,
             last_item,
+            last,
             unsent: loaded.unsent,
             rerender: loaded.rerender,
             projections: loaded.projections,
             last_mark,
             marks: last_mark.into_iter().collect(),
             stated,
+            stating: None,
             size: Size::default(),
             calibration: Calibration::default(),
         };
-        match loaded.last_usage {
+        match last_usage {
             Some(usage) => view.anchor(usage),
             None => view.size = Size::estimated(view.everything_sent()),
         }
         view
     }
 
-    /// Why a new epoch must open before the next request; none while the present one goes on.
+    /// Why a new epoch must open before the next request; none while the present one may go on.
     pub fn epoch_due(&self, model: &ModelProfile) -> Option<EpochCause> {
         match &self.epoch {
             None => Some(EpochCause::SessionStart),
-            Some(epoch) if epoch.api != model.api || epoch.model != model.name => Some(EpochCause::ModelChanged),
+            Some(epoch) if !epoch.is_for(model.api, &model.name) || self.params(model) != params(model) => {
+                Some(EpochCause::ModelChanged)
+            }
             Some(_) => None,
         }
     }
 
-    /// Opens an epoch with this head. Everything that the view holds is rendered anew behind it.
-    pub fn open_epoch(
-        &mut self,
-        no: EpochNo,
-        cause: EpochCause,
-        at: Timestamp,
-        model: &ModelProfile,
-        head: Head,
-    ) -> Epoch {
-        let api = model.api;
-        let segments = |texts: Vec<String>| texts.into_iter().map(Segment::new).collect::<Vec<_>>();
-        let epoch = Epoch {
-            no,
-            cause,
-            at,
-            api,
+    /// Whether the tool definitions of the epoch were made for other facts than these.
+    pub fn tools_differ(&self, facts: &ToolFacts) -> bool {
+        self.epoch.as_ref().is_some_and(|epoch| epoch.tool_facts.differ(facts))
+    }
+
+    /// Whether the provider has forgotten by now what was sent: nothing is lost by sending something else.
+    pub fn is_cold(&self, now: Timestamp, model: &ModelProfile) -> bool {
+        let lifetime = i64::try_from(model.cache_lifetime_s.saturating_mul(1_000)).unwrap_or(i64::MAX);
+        self.last.as_ref().is_some_and(|(at, _)| now.0.saturating_sub(at.0) > lifetime)
+    }
+
+    /// Whether the epoch begins with other bytes than this head would give.
+    pub fn head_differs(&self, head: &Head, model: &ModelProfile) -> bool {
+        let (tools, system, preamble) = encoded(head, model);
+        self.epoch
+            .as_ref()
+            .is_none_or(|epoch| (&epoch.tools, &epoch.system, &epoch.preamble) != (&tools, &system, &preamble))
+    }
+
+    /// Opens an epoch with this head. What the view holds stays as it was sent when the wire is the same; else it is
+    /// rendered anew behind the head.
+    pub fn open_epoch(&mut self, opening: Opening, model: &ModelProfile, head: Head, facts: ToolFacts) -> Epoch {
+        let (tools, system, preamble) = encoded(&head, model);
+        let old = self.epoch.take();
+        let first_item = old.as_ref().map_or(ItemNo(1), |old| old.first_item);
+        let cold = self.is_cold(opening.at, model);
+        let before = std::mem::take(&mut self.messages);
+        self.messages.clone_from(&preamble);
+        // What is rendered anew is told by its items.
+        let mut kept = Told::default();
+        match &old {
+            Some(old) if old.is_for(model.api, &model.name) => {
+                self.messages.extend(before.iter().skip(old.preamble.len()).cloned());
+                self.rerender.clear();
+                kept = self.stated.told;
+            }
+            Some(_) | None => {
+                let mut items = std::mem::take(&mut self.rerender);
+                items.append(&mut self.unsent);
+                self.unsent = items;
+            }
+        }
+        self.carried = self.messages.len() - preamble.len();
+        let mut epoch = Epoch {
+            no: opening.no,
+            cause: opening.cause,
+            at: opening.at,
+            api: model.api,
             model: model.name.clone(),
-            tools: head.tools.iter().map(|tool| Segment::new(codec::encode_tool(api, tool))).collect(),
-            system: segments(codec::encode_system(api, &head.system)),
-            preamble: segments(head.preamble.iter().flat_map(|message| codec::encode_message(api, message)).collect()),
+            tools,
+            system,
+            preamble,
             prompts: head.prompts,
-            stated: head.stated.clone(),
-            first_item: ItemNo(1),
+            stated: Stated { told: kept, ..changes::carried(head.stated, &self.stated, first_item) },
+            first_item,
+            params: Some(params(model)),
+            tool_facts: facts,
+            price: Price::default(),
         };
-        let mut items = std::mem::take(&mut self.rerender);
-        items.append(&mut self.unsent);
-        self.unsent = items;
-        self.messages.clone_from(&epoch.preamble);
+        if let (Some(old), Some((_, sent))) = (&old, &self.last) {
+            epoch.price = price(&wire(old, sent, &before), &wire(&epoch, &params(model), &self.messages), cold);
+        }
         self.last_mark = None;
         self.marks.clear();
-        self.stated = head.stated;
+        self.stated = epoch.stated.clone();
+        self.stating = None;
         self.epoch = Some(epoch.clone());
         self.size = Size::estimated(self.everything_sent());
         epoch
+    }
+
+    /// The present epoch, with every message of it that was sent, the head's included.
+    pub fn sent(&self) -> Option<(&Epoch, &[Segment])> {
+        self.epoch.as_ref().map(|epoch| (epoch, self.messages.as_slice()))
     }
 
     /// The texts that the present epoch uses.
@@ -153,9 +227,10 @@ impl View {
         told
     }
 
-    /// Takes over what the next request will have said.
+    /// Takes over what the next request will have said. Without a next request nothing was said, as for a session that is
+    /// taken up again then.
     pub fn state(&mut self, stated: Stated) {
-        self.stated = stated;
+        self.stating = Some(stated);
     }
 
     /// An item was appended to the transcript.
@@ -224,12 +299,20 @@ impl View {
         model: &ModelProfile,
     ) -> (RequestRow, Vec<u8>) {
         self.last_item = self.unsent.last().map_or(self.last_item, |item| item.no);
-        let tail = self.tail(model);
-        self.size = self.next_size(&tail);
-        self.stated.told = self.told();
+        let new = self.tail(model);
+        self.size = self.next_size(&new);
+        let told = self.told();
         self.unsent.clear();
         self.projections.clear();
-        self.messages.extend(tail.iter().cloned());
+        let from = self.messages.len() - std::mem::take(&mut self.carried);
+        self.messages.extend(new);
+        let tail = self.messages.get(from..).unwrap_or_default().to_vec();
+        if let Some(stated) = self.stating.take() {
+            self.stated = stated;
+        }
+        self.stated.told = told;
+        let params = self.params(model);
+        self.last = Some((at, params.clone()));
         self.marks = marks(self.last_mark, self.messages.len());
         self.last_mark = self.marks.last().copied();
         let body = self.body(model);
@@ -240,12 +323,13 @@ impl View {
             step,
             at,
             last_item: self.last_item,
-            params: params(model),
+            hash: self.hash(&params),
+            params,
             tail,
             marks: self.marks.clone(),
-            hash: self.hash(&params(model)),
             bytes: body.len() as u64,
             stated: self.stated.clone(),
+            codec: codec::VERSION,
         };
         (row, body)
     }
@@ -256,12 +340,19 @@ impl View {
         let Some(epoch) = &self.epoch else { return Vec::new() };
         codec::body(
             epoch.api,
-            &params(model),
+            &self.params(model),
             &texts(&epoch.tools),
             &texts(&epoch.system),
             &texts(&self.messages),
             &self.marks,
         )
+    }
+
+    /// The parameters of the epoch's requests.
+    fn params(&self, model: &ModelProfile) -> Params {
+        let of_epoch = self.epoch.as_ref().and_then(|epoch| epoch.params.clone());
+        let sent = || self.last.as_ref().map(|(_, params)| params.clone());
+        of_epoch.or_else(sent).unwrap_or_else(|| params(model))
     }
 
     fn hash(&self, params: &Params) -> Hash {
@@ -283,6 +374,37 @@ fn shows(body: &ItemBody) -> Option<Shown> {
         ItemBody::Meta(_) | ItemBody::Observation(_) => Some(Shown::Message),
         ItemBody::ToolResult(_) | ItemBody::Notice(_) => None,
     }
+}
+
+/// A head as it goes onto the wire: tools, system text, messages.
+fn encoded(head: &Head, model: &ModelProfile) -> (Vec<Segment>, Vec<Segment>, Vec<Segment>) {
+    let api = model.api;
+    let segments = |texts: Vec<String>| texts.into_iter().map(Segment::new).collect::<Vec<_>>();
+    (
+        head.tools.iter().map(|tool| Segment::new(codec::encode_tool(api, tool))).collect(),
+        segments(codec::encode_system(api, &head.system)),
+        segments(head.preamble.iter().flat_map(|message| codec::encode_message(api, message)).collect()),
+    )
+}
+
+fn wire<'a>(epoch: &'a Epoch, params: &'a Params, messages: &'a [Segment]) -> Wire<'a> {
+    Wire { params, tools: &epoch.tools, system: &epoch.system, preamble: epoch.preamble.len(), messages }
+}
+
+/// What an opening keeps and gives up of the request before it. What the provider has forgotten is not given up.
+fn price(before: &Wire<'_>, after: &Wire<'_>, cold: bool) -> Price {
+    let compared = compare(before, after);
+    if cold { Price::default() } else { Price { kept: compared.common_tokens, given_up: compared.lost_tokens } }
+}
+
+/// Requests of earlier builds do not say where a block was said: what differs from the head was said behind it.
+fn with_places(mut stated: Stated, head: &Stated, item: ItemNo) -> Stated {
+    if stated.said_in.is_empty() {
+        let differs = |(name, text): &(&String, &String)| head.blocks.get(*name) != Some(*text);
+        let names: Vec<String> = stated.blocks.iter().filter(differs).map(|(name, _)| name.clone()).collect();
+        stated.say(&names, item);
+    }
+    stated
 }
 
 fn params(model: &ModelProfile) -> Params {

@@ -7,6 +7,7 @@ use crate::tool::call::FileChange;
 use crate::tool::outcome::EditedFile;
 use crate::tool::projection::Shown;
 use crate::tool::projection::call::{call, short_version};
+use crate::workspace::FileVersion;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,11 +18,15 @@ const MAX_TOLD: usize = 4;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Seen {
     files: BTreeMap<String, File>,
+    /// How often something was shown.
+    count: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct File {
     version: String,
+    /// When it was shown last: how often anything had been before.
+    at: u64,
     lines: Ranges,
     /// Lines of which only a part was shown.
     cut: BTreeSet<u64>,
@@ -43,9 +48,11 @@ impl Seen {
 
     /// A result showed this. Another version than the one before takes its place.
     pub fn add(&mut self, shown: &Shown) {
+        self.count += 1;
         let file = self.files.entry(shown.path.clone()).or_default();
+        file.at = self.count;
         if file.version != shown.version {
-            *file = File { version: shown.version.clone(), ..File::default() };
+            *file = File { version: shown.version.clone(), at: file.at, ..File::default() };
         }
         let whole: Vec<u64> = file.cut.iter().copied().filter(|line| shown.has_whole(*line)).collect();
         file.cut.retain(|line| !whole.contains(line));
@@ -58,6 +65,19 @@ impl Seen {
     /// Whether anything of the file at this canonical path was shown.
     pub fn knows(&self, path: &str) -> bool {
         self.files.contains_key(path)
+    }
+
+    /// The files that were shown last, at most so many, newest first, each in the version that was shown.
+    pub fn known(&self, most: usize) -> Vec<(String, FileVersion)> {
+        let mut files: Vec<(&String, &File)> = self.files.iter().collect();
+        files.sort_unstable_by_key(|(_, file)| std::cmp::Reverse(file.at));
+        let known = |(path, file): (&String, &File)| Some((path.clone(), file.version.clone().try_into().ok()?));
+        files.into_iter().take(most).filter_map(known).collect()
+    }
+
+    /// The version of a file that was shown last.
+    pub fn version(&self, path: &str) -> Option<&str> {
+        self.files.get(path).map(|file| file.version.as_str())
     }
 
     /// What is known of a file that was edited: of what was shown before everything that the edit left, and what the
@@ -234,6 +254,20 @@ fn stretch((first, count): (u64, u64)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_files_that_were_shown_last_come_first() {
+        let shown = |path: &str, version: u8| Shown {
+            path: path.into(),
+            version: FileVersion([version; 16]).to_string(),
+            ..shown("", &[(1, 1)], 1)
+        };
+        let odd = Shown { version: "v".into(), ..shown("/w/odd", 0) };
+        let seen = Seen::of(&[shown("/w/a", 1), odd, shown("/w/b", 2), shown("/w/a", 3)]);
+        let known = |path: &str, version: u8| (path.to_owned(), FileVersion([version; 16]));
+        assert_eq!(seen.known(3), [known("/w/a", 3), known("/w/b", 2)]);
+        assert_eq!(seen.known(1), [known("/w/a", 3)]);
+    }
 
     fn shown(version: &str, lines: &[(u64, u64)], total: u64) -> Shown {
         Shown { path: "/w/a".into(), version: version.into(), lines: lines.to_vec(), cut: Vec::new(), total }

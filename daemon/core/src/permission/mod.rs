@@ -4,7 +4,7 @@ mod ask;
 pub mod command;
 mod commands;
 mod coverage;
-mod glob;
+pub mod glob;
 pub mod leave;
 pub mod mode;
 mod paths;

@@ -40,8 +40,11 @@ pub fn decide(mode: Mode, rules: &Rules<'_>, spec: &Spec, prepared: &Prepared) -
             return question(format!("{} is a protected place", target.path), &open, leave);
         }
     }
+    // What is kept for later sessions changes no file of the project, and is a change all the same.
+    let keeps = spec.name == spec::MEMORY;
     let only_plan = plan.is_some() && targets.iter().all(|target| target.zone == Zone::Plan);
-    if let (Mode::Plan, Class::Write | Class::Execute, false) = (mode, spec.class, only_plan) {
+    let changes = keeps || matches!(spec.class, Class::Write | Class::Execute);
+    if mode == Mode::Plan && changes && !only_plan {
         return Decision::Deny("in plan mode nothing is changed but the plan file".to_owned());
     }
     if let Some(rule) = said(Verdict::Ask) {
@@ -49,6 +52,7 @@ pub fn decide(mode: Mode, rules: &Rules<'_>, spec: &Spec, prepared: &Prepared) -
     }
     let free = match (mode, spec.class) {
         (Mode::Full, _) => return allow,
+        (Mode::Ask, Class::Interact) if keeps => false,
         (Mode::Plan, Class::Write) if only_plan => return allow,
         (_, Class::Read | Class::Interact) | (Mode::AcceptEdits | Mode::Auto, Class::Write) => true,
         (Mode::Plan | Mode::Ask, Class::Write) | (_, Class::Execute | Class::Network) => false,
@@ -64,8 +68,13 @@ pub fn decide(mode: Mode, rules: &Rules<'_>, spec: &Spec, prepared: &Prepared) -
         (Some(target), _) => format!("it acts outside the project, in {}", target.path),
         (None, Class::Write) => "it changes files".to_owned(),
         (None, Class::Network) => "it uses the network".to_owned(),
+        (None, Class::Interact) if keeps => "it changes what later sessions are told".to_owned(),
         (None, Class::Read | Class::Execute | Class::Interact) => "it needs an answer".to_owned(),
     };
+    if keeps {
+        let every_call = Matcher { tool: spec.name.to_owned(), pattern: None };
+        return question(reason, &[every_call], leave);
+    }
     let open = exact(spec, targets.iter().filter(|target| needs(target) && !allowed(rules, spec, target)));
     question(reason, &open, leave)
 }

@@ -320,3 +320,19 @@ fn what_is_not_ascii_is_read_as_a_part_of_words_wherever_it_stands() {
         assert_eq!(parsed.commands[0].words[1].literal(), Some(format!("a{c}b").as_str()));
     }
 }
+
+#[test]
+fn what_is_kept_for_later_sessions_follows_the_mode() {
+    let spec = spec::find(spec::MEMORY).unwrap();
+    let call = Prepared { title: "remember it".into(), ..Prepared::default() };
+    let decide_in = |mode, grants: &[Rule]| decide(mode, &Policy::default(), grants, spec, &call);
+    assert!(matches!(decide_in(Mode::Plan, &[]), Decision::Deny(_)));
+    for mode in [Mode::AcceptEdits, Mode::Auto, Mode::Full] {
+        assert!(matches!(decide_in(mode, &[]), Decision::Allow(_)), "{mode}");
+    }
+    let Decision::Ask { reason, options, .. } = decide_in(Mode::Ask, &[]) else { panic!("it asks") };
+    assert_eq!(reason, "it changes what later sessions are told");
+    let always = options.iter().find(|option| option.kind == AskChoice::AllowAlways).unwrap();
+    assert_eq!(always.rules, ["update_memory"]);
+    assert!(matches!(decide_in(Mode::Ask, &grants(always, Scope::Project)), Decision::Allow(_)));
+}

@@ -2,6 +2,7 @@
 
 use crate::id::CallId;
 use crate::path::WorkspacePath;
+use crate::workspace::InstructionSource;
 use serde::{Deserialize, Serialize};
 
 /// A call that the model proposed, understood: the tool exists and its arguments fit its schema.
@@ -27,6 +28,9 @@ pub struct Prepared {
     /// For edits: what will become of each file, in the order of the call.
     #[serde(default)]
     pub changes: Vec<FileChange>,
+    /// Instruction files that lie between a root and a target, the root's own excepted, outer ones first.
+    #[serde(default)]
+    pub nested: Vec<InstructionSource>,
 }
 
 /// What an edit will do to one file, computed from the bytes that are there now.

@@ -20,6 +20,8 @@ const WORDS: &[(&str, &[&str])] = &[
     ("task_output", &["output", "poll", "background", "job", "log"]),
     ("stop_task", &["stop", "kill", "end", "background", "job"]),
     ("todo_write", &["todo", "todos", "plan", "task", "tasks"]),
+    ("fetch_rules", &["rule", "rules", "guidelines", "conventions"]),
+    ("update_memory", &["memory", "memories", "remember", "forget"]),
     ("enter_plan_mode", &["enter", "plan", "planning", "mode"]),
     ("exit_plan_mode", &["exit", "leave", "plan", "planning", "mode"]),
 ];

@@ -183,6 +183,12 @@ pub struct FileRead {
     /// The version that the call expected, when the file has another one now.
     #[serde(default)]
     pub expected: Option<String>,
+    /// The file's last line has no line end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unended: bool,
+    /// A log or transcript of Plimsoll's own: it only grows, so that its lines keep their numbers whatever its version.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub grows: bool,
 }
 
 /// A line that is shown cut, with the bytes of the file that show the rest.
@@ -233,7 +239,7 @@ pub enum EntryKind {
 }
 
 /// A listing: list_dir or glob_file_search.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Entries {
     /// The folder that was listed or searched, as shown to the model.
     pub base: String,
@@ -245,6 +251,9 @@ pub struct Entries {
     pub ignored: u64,
     /// Further facts for the reader, such as unreadable folders.
     pub notes: Vec<String>,
+    /// The call's arguments, so that a page or a further call asks for the same.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub args: serde_json::Value,
 }
 
 /// One line that a search shows.
@@ -269,6 +278,20 @@ pub struct FileMatches {
     pub count: u64,
     /// Lines in order, each once.
     pub lines: Vec<MatchLine>,
+    /// The version of the file that has exactly these lines, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<MatchSource>,
+}
+
+/// Which bytes of a file were searched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MatchSource {
+    /// The file's canonical absolute path in text form.
+    pub path: String,
+    /// As [`FileRead::version`].
+    pub version: String,
+    /// Lines of the file.
+    pub total_lines: u64,
 }
 
 /// How a search shows its result.
@@ -285,7 +308,7 @@ pub enum MatchMode {
 }
 
 /// The result of a search.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Matches {
     /// The pattern as the call gave it.
     #[serde(default)]
@@ -305,6 +328,9 @@ pub struct Matches {
     pub head_limit: Option<u64>,
     /// Further facts: ignored files not searched (with the option that includes them), unreadable paths.
     pub notes: Vec<String>,
+    /// The call's arguments, so that a page or a further call asks for the same.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub args: serde_json::Value,
 }
 
 /// How a process ended.

@@ -121,9 +121,15 @@ pub static SPECS: &[Spec] = &[
     spec!("task_output", World, Read, Repeatable),
     spec!("stop_task", World, Interact, Repeatable),
     spec!("todo_write", Host, Interact, Repeatable),
+    spec!("fetch_rules", Host, Read, Repeatable, ["rules"]),
+    spec!("update_memory", World, Interact, Checkable),
     spec!("enter_plan_mode", Host, Interact, Repeatable),
     spec!("exit_plan_mode", Host, Interact, Repeatable),
 ];
+
+/// The tool that keeps texts for later sessions. It touches no file of the workspace, and is decided like one that does:
+/// what it keeps is read by sessions that know nothing of this one.
+pub const MEMORY: &str = "update_memory";
 
 /// The tool with exactly this name.
 pub fn find(name: &str) -> Option<&'static Spec> {

@@ -53,6 +53,12 @@ pub struct StoredProjection {
     pub tokens: u64,
     /// Whether something was left out.
     pub partial: bool,
+    /// Estimated tokens that the whole result would have cost; 0 when that was not counted.
+    #[serde(default)]
+    pub whole: u64,
+    /// Bytes of the file with the whole text that `text` names; 0 when it names none.
+    #[serde(default)]
+    pub saved: u64,
     /// What it shows of files, by canonical path; of an edit, all that is known of the new version.
     #[serde(default)]
     pub shown: Vec<Shown>,

@@ -7,6 +7,7 @@ use crate::prompt::Prompts;
 use crate::time::Timestamp;
 use crate::tokens::json_tokens;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Content hash of a segment (BLAKE3), and of a chain of segments.
@@ -62,9 +63,9 @@ pub fn request_hash<'a>(params: &Params, segments: impl IntoIterator<Item = &'a 
 pub enum EpochCause {
     /// The session's first.
     SessionStart,
-    /// Another model or API.
+    /// Another model or API, or other parameters.
     ModelChanged,
-    /// The set of tools changed.
+    /// The set of tools changed, or what their definitions say about the surroundings.
     ToolsChanged,
     /// What was sent had to be repaired to be accepted.
     Repair,
@@ -101,6 +102,46 @@ pub struct Epoch {
     pub stated: Stated,
     /// The first item of the history; what stands before it is not in the view.
     pub first_item: ItemNo,
+    /// The parameters of all its requests; none in an epoch of an earlier build.
+    pub params: Option<Params>,
+    /// What its tool definitions were made for.
+    pub tool_facts: ToolFacts,
+    /// What opening it cost.
+    pub price: Price,
+}
+
+impl Epoch {
+    /// Whether what was sent in the other one may be sent in this one as it is.
+    pub fn has_wire_of(&self, other: &Self) -> bool {
+        self.is_for(other.api, &other.model)
+    }
+
+    /// Whether its segments are written for this wire and model.
+    pub fn is_for(&self, api: Api, model: &str) -> bool {
+        self.api == api && self.model == model
+    }
+}
+
+/// What tool definitions depend on beside their texts, by name: other facts need other definitions. Empty in an epoch of
+/// an earlier build, and then equal to any other.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ToolFacts(pub BTreeMap<String, String>);
+
+impl ToolFacts {
+    /// Whether definitions made for these say something wrong, or miss something, when the facts are `now`.
+    pub fn differ(&self, now: &Self) -> bool {
+        !self.0.is_empty() && self != now
+    }
+}
+
+/// What the opening of an epoch cost, in estimated tokens of the last request before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Price {
+    /// Still at the beginning of the next request, and so read from the provider's cache.
+    pub kept: u64,
+    /// Cached by the provider, and given up. 0 when its cache had gone cold.
+    pub given_up: u64,
 }
 
 /// What the view has said about the surroundings so far: rendered blocks by name. A later turn says only what
@@ -108,11 +149,27 @@ pub struct Epoch {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Stated {
     /// Each block as it was said last, by its name: its text (`git_status:0`, `user_info`), or where only whether it
-    /// changed matters its hash (`instructions:AGENTS.md`, `open_files`).
-    pub blocks: std::collections::BTreeMap<String, String>,
+    /// changed matters its hash (`instructions:AGENTS.md`, `open_files`). Of what was said to be gone the text is empty.
+    pub blocks: BTreeMap<String, String>,
+    /// The item that said it last; what is not named here was said last by the head.
+    #[serde(default)]
+    pub said_in: BTreeMap<String, ItemNo>,
     /// How long ago the harness told what it tells again after some turns.
     #[serde(default)]
     pub told: super::told::Told,
+}
+
+impl Stated {
+    /// These blocks were said last by that item.
+    pub fn say<'a>(&mut self, names: impl IntoIterator<Item = &'a String>, item: ItemNo) {
+        self.said_in.extend(names.into_iter().map(|name| (name.clone(), item)));
+    }
+
+    /// Forgets the blocks for which `keep`, asked with name and text, is false.
+    pub fn retain(&mut self, keep: impl Fn(&str, &str) -> bool) {
+        self.blocks.retain(|name, text| keep(name, text));
+        self.said_in.retain(|name, _| self.blocks.contains_key(name));
+    }
 }
 
 /// One request that was sent, or is about to be.
@@ -142,6 +199,8 @@ pub struct RequestRow {
     pub bytes: u64,
     /// What the view has said once this was sent.
     pub stated: Stated,
+    /// Version of the code that wrote its tail, [`codec::VERSION`](crate::model::codec::VERSION).
+    pub codec: u32,
 }
 
 /// What came back for a request.

@@ -104,6 +104,10 @@ pub enum MetaCause {
     TaskEnded,
     /// The user undid what calls wrote.
     Undone,
+    /// Rules are about files that were touched.
+    RuleApplies,
+    /// The index of memories, or the list of skills or rules, is another one.
+    ListsChanged,
     /// Plan mode is on, said in full.
     PlanMode,
     /// Plan mode is still on, said in short.

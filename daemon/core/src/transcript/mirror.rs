@@ -182,6 +182,8 @@ fn meta_word(cause: MetaCause) -> &'static str {
         MetaCause::InstructionsChanged => "instructions_changed",
         MetaCause::EnvironmentChanged => "environment_changed",
         MetaCause::TaskEnded => "task_ended",
+        MetaCause::RuleApplies => "rule_applies",
+        MetaCause::ListsChanged => "lists_changed",
         MetaCause::Undone => "undone",
         MetaCause::PlanMode => "plan_mode",
         MetaCause::PlanModeStill => "plan_mode_still",

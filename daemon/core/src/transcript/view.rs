@@ -213,6 +213,8 @@ mod tests {
             is_error: false,
             tokens: 1,
             partial: false,
+            whole: 0,
+            saved: 0,
             shown: Vec::new(),
         };
         (CallId(id), projection)

@@ -49,6 +49,14 @@ pub enum Effect {
         /// The call whose outcome is wanted.
         of: CallId,
     },
+    /// Save a long text as the file that its result will name, on disk before the answer; answered by
+    /// `Input::TextSaved`. Nobody knows of the file before the result is committed: saved again, it is another one.
+    SaveText {
+        /// The call that gave it.
+        call: CallId,
+        /// The whole of it.
+        text: String,
+    },
     /// Read the session's plan file; answered by `Input::PlanRead`.
     ReadPlan {
         /// The call that asks.

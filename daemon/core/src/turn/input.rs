@@ -104,6 +104,13 @@ pub enum InputBody {
         /// The saved outcome of the call that its cursor names.
         result: Result<Box<Outcome>, String>,
     },
+    /// What became of `Effect::SaveText`: the file's absolute path in text form, or why it could not be saved.
+    TextSaved {
+        /// The call that gave the text.
+        call: CallId,
+        /// The path.
+        result: Result<String, String>,
+    },
     /// What `Effect::ReadPlan` found: the text, or none where no file is; an error is text for the model.
     PlanRead {
         /// The call that asked for it.

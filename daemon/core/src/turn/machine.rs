@@ -39,7 +39,7 @@ pub(super) enum Life {
 }
 
 /// See the module's head. [`Machine::step`] is the only way to move it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Machine {
     pub(super) settings: Settings,
     pub(super) counters: Counters,
@@ -135,7 +135,10 @@ impl Machine {
     /// Whether this is the model that it works with, under these limits.
     pub fn works_with(&self, settings: &Settings) -> bool {
         let own = &self.settings;
-        own.model == settings.model && own.max_steps == settings.max_steps && own.session_cost == settings.session_cost
+        own.model == settings.model
+            && own.max_steps == settings.max_steps
+            && own.session_cost == settings.session_cost
+            && own.projection == settings.projection
     }
 
     /// Whether somebody follows the session, from the next input on.
@@ -231,6 +234,7 @@ impl Machine {
             }
             InputBody::TaskEnded(end) => self.task_ended(end),
             InputBody::ResultLoaded { call, result } => self.result_loaded(call, result),
+            InputBody::TextSaved { call, result } => self.text_saved(call, result),
             InputBody::PlanRead { call, result } => self.plan_read(call, result),
             InputBody::Timer(id) => self.timer(id),
             InputBody::SessionChanged => self.session_changed(),

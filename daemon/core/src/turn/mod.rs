@@ -5,6 +5,7 @@ pub mod input;
 pub mod load;
 pub mod machine;
 mod phase;
+pub mod preview;
 pub mod recover;
 mod state;
 #[cfg(test)]

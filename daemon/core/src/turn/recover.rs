@@ -8,7 +8,7 @@ use crate::model::usage::Usage;
 use crate::prompt::Prompts;
 use crate::time::Timestamp;
 use crate::tool::outcome::{Body, Outcome, Status};
-use crate::tool::projection::{Budget, ProjectionInput, project};
+use crate::tool::projection::{Budget, ProjectionInput, Saved, project};
 use crate::tool::spec::{self, Class};
 use crate::transcript::batch::{Batch, SessionState, StoredProjection};
 use crate::transcript::epoch::RequestEnd;
@@ -245,8 +245,7 @@ impl Recovery<'_> {
                 approximate: true,
                 budget: Budget::default(),
                 cursor: None,
-                saved_path: None,
-                continuation_of: None,
+                saved: Saved::No,
             });
             self.batch.projections.push(StoredProjection {
                 call: *call,
@@ -254,6 +253,8 @@ impl Recovery<'_> {
                 is_error: projection.is_error,
                 tokens: projection.tokens,
                 partial: projection.partial,
+                whole: projection.whole,
+                saved: projection.saved,
                 shown: Vec::new(),
             });
             let revision = self.loaded.revision;

@@ -1,6 +1,7 @@
 //! What a running turn remembers.
 
 use super::input::TimerId;
+use crate::context::rules::Touched;
 use crate::event::{Ask, AskChoice};
 use crate::id::{AskId, CallId, RequestNo, StepNo, TurnNo};
 use crate::ledger::Operation;
@@ -9,17 +10,21 @@ use crate::model::usage::Usage;
 use crate::permission::leave::Leave;
 use crate::permission::policy::{Mode, Policy};
 use crate::tool::call::{Call, Prepared};
+use crate::tool::outcome::Outcome;
 use crate::tool::spec::{Class, Spec};
 use std::collections::BTreeMap;
 
 /// The turn that runs.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Turn {
     pub(super) no: TurnNo,
     pub(super) step: StepNo,
     pub(super) text: String,
     /// What was collected when it began; empty in a turn that was taken up from the store.
     pub(super) environment: Box<crate::workspace::Environment>,
+    pub(super) surroundings: Surroundings,
+    /// What its calls touched.
+    pub(super) touched: Touched,
     pub(super) key: Option<String>,
     pub(super) phase: Phase,
     pub(super) usage: Usage,
@@ -38,8 +43,19 @@ pub(super) struct Turn {
     pub(super) steps_allowed: u64,
 }
 
+/// Whether `environment` is that of the turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Surroundings {
+    /// It is, or comes before the turn's first request.
+    Known,
+    /// The turn was taken up from the store, and nothing has asked for it yet.
+    Unknown,
+    /// The turn was taken up from the store, and it is being collected.
+    Asked,
+}
+
 /// What the turn waits for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Phase {
     /// For the environment.
     Collecting,
@@ -57,7 +73,7 @@ pub(super) enum Phase {
 }
 
 /// An answer that is being received.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Answer {
     pub(super) request: RequestNo,
     /// Complete blocks.
@@ -79,7 +95,7 @@ impl Answer {
 }
 
 /// One call of the step.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Slot {
     pub(super) id: CallId,
     pub(super) tool: String,
@@ -105,7 +121,7 @@ impl Slot {
 }
 
 /// Where a call stands.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum SlotState {
     /// It has not begun.
     Waiting,
@@ -121,6 +137,8 @@ pub(super) enum SlotState {
     Ready(Prepared, Leave),
     /// It runs.
     Running,
+    /// It has run, and what it gave is being saved as a file.
+    Saving(Box<Outcome>),
     /// The saved outcome that its cursor names is being loaded, or the plan file.
     Loading,
     /// Its result is in the transcript.

@@ -2,6 +2,7 @@
 
 use super::super::error::{ConfigError, Place};
 use super::Located;
+use super::context::{RESULT_TOKENS_MAX, RESULT_TOKENS_MIN};
 use super::table::Table;
 use crate::provider::endpoint::{KeySource, Secret};
 use plimsoll_core::model::request::Api;
@@ -44,6 +45,8 @@ pub struct RawModel {
     pub temperature: Option<f32>,
     /// `cache_lifetime_s`, seconds.
     pub cache_lifetime_s: Option<u64>,
+    /// `projection_tokens`, instead of that of `[context]`.
+    pub projection_tokens: Option<u64>,
     /// `images`: whether it takes images.
     pub images: Option<bool>,
 }
@@ -125,6 +128,7 @@ impl RawModel {
         }
         let temperature = table.fraction("temperature", TEMPERATURE_MAX)?;
         let cache_lifetime = table.number("cache_lifetime_s", 0, CACHE_LIFETIME_LIMIT)?;
+        let projection = table.number("projection_tokens", RESULT_TOKENS_MIN, RESULT_TOKENS_MAX)?;
         let images = table.boolean("images")?;
         table.finish();
         Ok(Self {
@@ -133,6 +137,7 @@ impl RawModel {
             max_output: output.and_then(|number| u32::try_from(number.value).ok()),
             temperature: temperature.map(|number| number.value),
             cache_lifetime_s: cache_lifetime.map(|number| number.value),
+            projection_tokens: projection.map(|number| number.value),
         })
     }
 }

@@ -46,6 +46,7 @@ idle_stop_minutes = 0
         max_output: Some(4_096),
         temperature: Some(1.0),
         cache_lifetime_s: None,
+        projection_tokens: None,
     };
     let provider = RawProvider {
         place: place(3, "providers.local"),
@@ -65,6 +66,7 @@ idle_stop_minutes = 0
             mode: Some(Located { value: PermissionMode::Full, place: place(12, "permissions.mode") }),
             ..RawPermissions::default()
         },
+        context: RawContext::default(),
         offer: None,
         max_steps_per_turn: Some(Located { value: 7, place: place(14, "limits.max_steps_per_turn") }),
         session_cost: None,
@@ -118,6 +120,9 @@ fn errors_name_file_line_key_and_fix() {
             "[providers.x.models.y]\ncontext_window = 2048\nmax_output = 2048",
             "/c/config.toml:3: `providers.x.models.y.max_output`: 2048 leaves no room",
         ),
+        ("[context]\nprojection_tokens = 10", "/c/config.toml:2: `context.projection_tokens`: 10 is out of range"),
+        ("[context]\nasked_tokens = \"many\"", "Write a whole number from 300 to 200000"),
+        ("[providers.x.models.y]\nprojection_tokens = 0", "Write a whole number from 300 to 200000"),
         ("[providers.x.models.y]\ntemperature = 9.5", "Write a number from 0 to 2"),
         ("[providers.x.models.y]\ntemperature = nan", "Write a number from 0 to 2"),
         ("[providers]\nx = true", "`providers.x`: is true or false. Write a table"),

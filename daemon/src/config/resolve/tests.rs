@@ -209,3 +209,21 @@ fn an_unknown_window_and_a_key_over_plain_http_are_warnings() {
     let (profile, _) = config.model(None).unwrap();
     assert_eq!((profile.context_window, profile.max_output), (32_768, 4_096));
 }
+
+#[test]
+fn what_results_may_cost_is_the_users_and_each_models() {
+    let budget = |user: &str, project: &str, managed: &str| {
+        let config = machine(&format!("{TWO}projection_tokens = 900\n{user}"), project, managed);
+        let config = config.load(&[], Overrides::default()).unwrap();
+        let tokens = |model: &str| {
+            let budget = config.budget(model);
+            (budget.tokens, budget.asked_tokens, budget.general_tokens)
+        };
+        (tokens("a/one"), tokens("a/two"), config.warnings.len())
+    };
+    assert_eq!(budget("", "", ""), ((2_000, 8_000, 8_000), (900, 8_000, 8_000), 0));
+    let user = "[context]\nprojection_tokens = 3000\nasked_tokens = 5000\n";
+    assert_eq!(budget(user, "", ""), ((3_000, 5_000, 8_000), (900, 5_000, 8_000), 0));
+    let (project, managed) = ("[context]\nasked_tokens = 100000\n", "[context]\ngeneral_tokens = 4000\n");
+    assert_eq!(budget(user, project, managed), ((3_000, 5_000, 4_000), (900, 5_000, 4_000), 1));
+}

@@ -1,12 +1,15 @@
 //! The methods of the native API, one file per resource: each maps parameters, asks the service, maps the answer.
 
 mod checkpoint;
+mod context;
 mod daemon;
 mod editor;
 pub(super) mod life;
+mod memory;
 mod permission;
 mod project;
 pub(super) mod repeat;
+mod request;
 mod session;
 mod transcript;
 mod turn;
@@ -19,12 +22,15 @@ use crate::session::service::Service;
 use jsonrpsee_core::server::{Extensions, Methods};
 use jsonrpsee_types::ErrorObjectOwned;
 use plimsoll_protocol::checkpoint::CheckpointApiServer as _;
+use plimsoll_protocol::context::ContextApiServer as _;
 use plimsoll_protocol::daemon::DaemonApiServer as _;
 use plimsoll_protocol::editor::EditorApiServer as _;
 use plimsoll_protocol::error::ErrorKind;
 use plimsoll_protocol::life::LifeApiServer as _;
+use plimsoll_protocol::memory::MemoryApiServer as _;
 use plimsoll_protocol::permission::PermissionApiServer as _;
 use plimsoll_protocol::project::ProjectApiServer as _;
+use plimsoll_protocol::request::RequestApiServer as _;
 use plimsoll_protocol::session::SessionApiServer as _;
 use plimsoll_protocol::transcript::TranscriptApiServer as _;
 use plimsoll_protocol::turn::TurnApiServer as _;
@@ -33,7 +39,7 @@ use std::sync::Arc;
 /// The table of all methods.
 pub fn module(service: Service, life: Life) -> Methods {
     let steered = life.steered();
-    let parts: [Methods; 9] = [
+    let parts: [Methods; 12] = [
         life::Methods { life: life.clone() }.into_rpc().into(),
         daemon::Methods { life, service: service.clone() }.into_rpc().into(),
         project::Methods { service: service.clone() }.into_rpc().into(),
@@ -41,7 +47,10 @@ pub fn module(service: Service, life: Life) -> Methods {
         transcript::Methods { service: service.clone() }.into_rpc().into(),
         turn::Methods { service: service.clone(), steered }.into_rpc().into(),
         permission::Methods { service: service.clone() }.into_rpc().into(),
+        memory::Methods { service: service.clone() }.into_rpc().into(),
         checkpoint::Methods { service: service.clone() }.into_rpc().into(),
+        context::Methods { service: service.clone() }.into_rpc().into(),
+        request::Methods { service: service.clone() }.into_rpc().into(),
         editor::Methods { service }.into_rpc().into(),
     ];
     let mut all = Methods::new();

@@ -66,11 +66,13 @@ async fn a_turn_can_go_on_from_what_was_loaded() {
     let view = project.load_view(&id).await.unwrap();
     let messages: Vec<Segment> = before.iter().chain(&second.tail).cloned().collect();
     let expected = LoadedView {
+        before_plan: None,
         running_turn: Some(TurnNo(1)),
         waiting_turns: Vec::new(),
         session: project.session(&id).await.unwrap(),
         epoch: Some(head),
         messages,
+        carried: Vec::new(),
         last_request: Some(second),
         last_end: None,
         usage: Usage { input: 5, cache_read: 4, cache_write: 0, output: 3 },
@@ -79,6 +81,7 @@ async fn a_turn_can_go_on_from_what_was_loaded() {
         operations: vec![operation(2, OpState::Unknown)],
         shown: vec![shown(1), shown(2)],
         todos: vec![Todo { id: "1".into(), content: "look".into(), status: TodoStatus::Pending }],
+        before_plan: None,
         revision: Revision(3),
     };
     assert_eq!(view, expected);
@@ -324,4 +327,27 @@ async fn a_turns_end_is_stored_with_all_it_says() {
     let session = project.commit(&id, batch).await.unwrap();
     assert_eq!((session.counters.turn, session.updated_at), (TurnNo(5), at(6)));
     assert_eq!(project.events(&id, Seq(0), 1).await.unwrap()[0].event, event);
+}
+
+#[tokio::test]
+async fn what_projections_saved_is_counted_per_model_and_tool() {
+    let place = Place::new().await;
+    let project = place.project().await;
+    let id = project.create_session(new_session("s1")).await.unwrap().id;
+    two_steps(&project, &id).await;
+    let expected = ProjectionStats {
+        model: "small".into(),
+        tool: "read_file".into(),
+        projections: 2,
+        partial: 2,
+        tokens: 14,
+        saved: 126,
+        ..ProjectionStats::default()
+    };
+    assert_eq!(project.projection_stats(Some(&id)).await.unwrap(), std::slice::from_ref(&expected));
+    let other = project.create_session(new_session("s2")).await.unwrap().id;
+    assert_eq!(project.projection_stats(Some(&other)).await.unwrap(), []);
+    two_steps(&project, &other).await;
+    let both = ProjectionStats { projections: 4, partial: 4, tokens: 28, saved: 252, ..expected };
+    assert_eq!(project.projection_stats(None).await.unwrap(), [both]);
 }

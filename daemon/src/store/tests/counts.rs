@@ -50,6 +50,8 @@ async fn what_attached_files_showed_stands_in_its_order_among_the_results() {
         is_error: false,
         tokens: 1,
         partial: false,
+        whole: 1,
+        saved: 0,
         shown: vec![shown("two")],
     };
     project.commit(&id, Batch { items: vec![prompt(1, "one")], ..Batch::default() }).await.unwrap();

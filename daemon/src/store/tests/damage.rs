@@ -271,3 +271,74 @@ async fn damage_that_is_met_while_running_is_recovered_at_the_next_start() {
     assert!(matches!(project.health(), Health::Recovered { .. }));
     assert_eq!(project.events(&session_id("s1"), Seq(0), 99).await.unwrap().len(), 20);
 }
+
+/// A session with one epoch and two requests; what is then done to its database is told of the second one.
+async fn replayed(damage: impl FnOnce(&Connection)) -> Result<RequestBody, StoreError> {
+    let mut place = Place::new().await;
+    let project = place.project().await;
+    let id = project.create_session(new_session("s")).await.unwrap().id;
+    let epoch = epoch(1, 1);
+    let first = request(1, &epoch, &[], &["u1", "u2"], 1);
+    let second = request(2, &epoch, &first.tail, &["u3"], 2);
+    let items = vec![user(1, "a")];
+    let batch = Batch { items, epoch: Some(epoch), request: Some(first), ..Batch::default() };
+    project.commit(&id, batch).await.unwrap();
+    let batch = Batch { items: vec![user(2, "b")], request: Some(second), ..Batch::default() };
+    project.commit(&id, batch).await.unwrap();
+    let path = project.folder().join("plimsoll.db");
+    drop(project);
+    place.stores.close().await;
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch("PRAGMA foreign_keys = OFF; DROP TRIGGER blob_is_kept; DROP TRIGGER blob_stays;").unwrap();
+    damage(&connection);
+    drop(connection);
+    place.stores = Stores::open(&place.data()).await.unwrap();
+    let project = place.project().await;
+    project.request_body_segments(&id, RequestNo(2)).await
+}
+
+/// The number of the blob with this text.
+fn bid(connection: &Connection, text: &str) -> i64 {
+    let hash = Segment::new(text).hash;
+    connection.query_row("SELECT bid FROM blob WHERE hash = ?1", [&hash[..]], |row| row.get(0)).unwrap()
+}
+
+#[tokio::test]
+async fn a_replay_names_the_segment_that_is_not_as_it_was_sent() {
+    assert_eq!(replayed(|_| {}).await.unwrap().messages.len(), 4);
+    let check = async |damage: &dyn Fn(&Connection), expected: &str| {
+        let error = replayed(damage).await.unwrap_err().to_string();
+        assert!(error.contains(expected), "{expected}: {error}");
+    };
+    check(
+        &|store| {
+            let other = "UPDATE blob SET codec = 0, len = 2, body = CAST('x2' AS BLOB) WHERE bid = ?1";
+            store.execute(other, [bid(store, "u2")]).unwrap();
+        },
+        "is damaged: message 2 after the head's has another hash than it was sent with",
+    )
+    .await;
+    check(
+        &|store| {
+            store
+                .execute("UPDATE blob SET codec = 1, body = x'00' WHERE bid = ?1", [bid(store, "{\"name\":\"grep\"}")])
+                .unwrap();
+        },
+        "tool 2 of epoch 1 cannot be unpacked",
+    )
+    .await;
+    check(
+        &|store| {
+            store.execute("DELETE FROM blob WHERE bid = ?1", [bid(store, "u1")]).unwrap();
+        },
+        "message 1 after the head's is missing",
+    )
+    .await;
+    check(
+        &|store| {
+            store.execute("DELETE FROM request_blob WHERE request = 1 AND pos = 0", []).unwrap();
+        },
+        "request 2 does not have the hash that it was sent with: its segments are whole",
+    )
+    .await;
+}

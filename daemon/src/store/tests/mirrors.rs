@@ -98,3 +98,52 @@ async fn a_long_result_is_in_the_mirror_by_its_ends_and_whole_in_its_artifact() 
     assert_eq!(mirror(&project, &id).await, text);
     assert!(project.rebuild_mirror(&session_id("nobody")).await.is_ok());
 }
+
+#[tokio::test]
+async fn the_text_that_a_projection_names_is_there_before_it_and_made_again_when_it_is_gone() {
+    let mut place = Place::new().await;
+    let project = place.project().await;
+    let id = project.create_session(new_session("s1")).await.unwrap().id;
+    // Exactly the text, also without a line end; short enough to stand whole in the mirror.
+    let text = (0..3_000).map(|no| format!("line {no}")).collect::<Vec<_>>().join("\r\n");
+    let path = project.save_text(&id, CallId(1), text.clone()).await.unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    let named = StoredProjection { saved: text.len() as u64, ..projection(1, "the ends") };
+    let batch = Batch {
+        items: vec![
+            call(1, 1),
+            result(2, 1, Body::Text(text.clone())),
+            call(3, 2),
+            result(4, 2, Body::Text("x".into())),
+        ],
+        projections: vec![named, projection(2, "x")],
+        ..Batch::default()
+    };
+    project.commit(&id, batch).await.unwrap();
+    drop(project);
+    for torn in [None, Some("line 0"), Some("")] {
+        place.restart().await;
+        match torn {
+            None => std::fs::remove_dir_all(path.parent().unwrap()).unwrap(),
+            Some(part) => std::fs::write(&path, part).unwrap(),
+        }
+        let project = place.project().await;
+        project.load_view(&id).await.unwrap();
+        project.settle_mirror(&id).await.unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{torn:?}");
+        assert!(!path.with_file_name("c2.txt").exists());
+    }
+}
+
+#[tokio::test]
+async fn a_text_that_cannot_be_saved_leaves_nothing_behind() {
+    let place = Place::new().await;
+    let project = place.project().await;
+    let id = project.create_session(new_session("s1")).await.unwrap().id;
+    // The name is taken by something that no file can replace.
+    let artifacts = project.session_folder(&id).join("artifacts");
+    std::fs::create_dir_all(artifacts.join("c1.txt/full")).unwrap();
+    assert!(project.save_text(&id, CallId(1), "text".into()).await.is_err());
+    let names: Vec<_> = std::fs::read_dir(&artifacts).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["c1.txt"]);
+}

@@ -20,7 +20,9 @@ use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::{Body, Outcome, Status};
 use plimsoll_core::tool::projection::Shown;
 use plimsoll_core::transcript::batch::{Batch, StoredProjection};
-use plimsoll_core::transcript::epoch::{Epoch, EpochCause, RequestRow, Segment, Stated, request_hash};
+use plimsoll_core::transcript::epoch::{
+    Epoch, EpochCause, Price, RequestRow, Segment, Stated, ToolFacts, request_hash,
+};
 use plimsoll_core::transcript::item::{AssistantText, Item, ItemBody, ToolCall, ToolResult, UserMessage};
 use std::path::{Path, PathBuf};
 
@@ -120,6 +122,8 @@ fn projection(call: u64, text: &str) -> StoredProjection {
         is_error: false,
         tokens: 7,
         partial: true,
+        whole: 70,
+        saved: 0,
         shown: vec![shown(call)],
     }
 }
@@ -168,8 +172,13 @@ fn ask(id: u64, call: u64) -> Ask {
 }
 
 fn stated(blocks: &[(&str, &str)]) -> Stated {
-    let blocks = blocks.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
-    Stated { blocks, ..Stated::default() }
+    let said_in =
+        blocks.iter().filter(|(name, _)| *name != "user_info").map(|(name, _)| ((*name).to_owned(), ItemNo(2)));
+    Stated {
+        blocks: blocks.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect(),
+        said_in: said_in.collect(),
+        ..Stated::default()
+    }
 }
 
 fn epoch(no: u64, first_item: u64) -> Epoch {
@@ -185,6 +194,9 @@ fn epoch(no: u64, first_item: u64) -> Epoch {
         preamble: vec![Segment::new("{\"role\":\"user\",\"content\":\"AGENTS.md\"}")],
         stated: stated(&[("user_info", "Linux"), ("git_status", "clean")]),
         first_item: ItemNo(first_item),
+        params: Some(Params { model: "small".into(), max_output: 4096, temperature: Some(0.5) }),
+        tool_facts: ToolFacts([("tools".to_owned(), "read_file grep".to_owned())].into()),
+        price: Price { kept: 100, given_up: 7 },
     }
 }
 
@@ -206,6 +218,7 @@ fn request(no: u64, epoch: &Epoch, before: &[Segment], tail: &[&str], last_item:
         marks: vec![1, 3],
         bytes: 4711,
         stated: stated(&[("user_info", "Linux"), ("git_status", &format!("{no} changed"))]),
+        codec: 1,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Projects, sessions and their list.
 
 use super::*;
+use plimsoll_core::permission::mode::Mode;
 use plimsoll_core::transcript::batch::SessionState;
 
 #[tokio::test]
@@ -20,6 +21,26 @@ async fn a_session_is_made_once_per_key_and_keeps_what_it_was_given() {
     let project = place.project().await;
     assert_eq!(project.session(&made.id).await.unwrap(), made);
     assert!(matches!(project.session(&session_id("s2")).await, Err(StoreError::NotFound { what: "session", .. })));
+}
+
+#[tokio::test]
+async fn the_mode_before_plan_mode_is_kept_whoever_changes_it() {
+    let place = Place::new().await;
+    let project = place.project().await;
+    let id = project.create_session(new_session("s1")).await.unwrap().id;
+    let change = |mode| Batch { mode: Some(mode), ..Batch::default() };
+    let before = async || project.load_view(&id).await.unwrap().before_plan;
+    assert_eq!(before().await, None);
+    project.set_mode(&id, "full", at(1)).await.unwrap();
+    project.commit(&id, change(Mode::Plan)).await.unwrap();
+    assert_eq!(before().await.as_deref(), Some("full"));
+    // Plan mode again is no other mode, and what is chosen after it is kept when it is left for the next plan.
+    project.set_mode(&id, "plan", at(2)).await.unwrap();
+    assert_eq!(before().await.as_deref(), Some("full"));
+    project.commit(&id, change(Mode::AcceptEdits)).await.unwrap();
+    assert_eq!(project.session(&id).await.unwrap().mode, "accept_edits");
+    project.set_mode(&id, "plan", at(3)).await.unwrap();
+    assert_eq!(before().await.as_deref(), Some("accept_edits"));
 }
 
 #[tokio::test]

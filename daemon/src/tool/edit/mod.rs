@@ -118,6 +118,7 @@ impl Plan {
             command: None,
             title: self.title,
             changes: self.files.into_iter().map(|file| file.change).collect(),
+            nested: Vec::new(),
         }
     }
 

@@ -114,7 +114,7 @@ impl Tool for GlobFileSearch {
                 Ok(args) => args,
                 Err(problem) => return Outcome::failed(problem),
             };
-            let (env, target) = (run.env.clone(), run.prepared.targets.first().cloned());
+            let (env, target, given) = (run.env.clone(), run.prepared.targets.first().cloned(), run.call.args.clone());
             blocking::run(&run.cancel, move |stop| {
                 let find = || {
                     let pattern = Pattern::parse(&args.glob_pattern)?;
@@ -125,7 +125,9 @@ impl Tool for GlobFileSearch {
                     Ok(find(&env, &args, &pattern, &base, stop))
                 };
                 match find() {
-                    Ok(entries) => Outcome { status: Status::Ok, body: Body::Entries(entries) },
+                    Ok(entries) => {
+                        Outcome { status: Status::Ok, body: Body::Entries(Entries { args: given, ..entries }) }
+                    }
                     Err(problem) => Outcome::failed(problem),
                 }
             })
@@ -221,6 +223,7 @@ fn find(env: &ToolEnv, args: &Args, pattern: &Pattern, base: &Resolved, stop: &S
         entries: entries.collect(),
         ignored: walked.ignored,
         notes,
+        args: serde_json::Value::Null,
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod pattern;
 mod sink;
+mod source;
 
 use super::blocking::Stop;
 use super::scope::{self, Resolved, recheck, resolve_existing};
@@ -183,9 +184,9 @@ impl Tool for Grep {
                 Ok(args) => args,
                 Err(problem) => return Outcome::failed(problem),
             };
-            let (env, targets) = (run.env.clone(), run.prepared.targets.clone());
+            let (env, targets, given) = (run.env.clone(), run.prepared.targets.clone(), run.call.args.clone());
             blocking::run(&run.cancel, move |stop| match search(&env, &args, &targets, stop) {
-                Ok(found) => Outcome { status: Status::Ok, body: Body::Matches(found) },
+                Ok(found) => Outcome { status: Status::Ok, body: Body::Matches(Matches { args: given, ..found }) },
                 Err(problem) => Outcome::failed(problem),
             })
             .await
@@ -225,7 +226,7 @@ fn search(env: &ToolEnv, args: &Args, targets: &[Target], stop: &Stop) -> Result
         more: walked.more || searched.timed_out,
         ..Matches::default()
     };
-    let (mut binary, mut too_long, mut kept) = (0, Vec::new(), 0);
+    let (mut binary, mut too_long, mut kept, mut matched) = (0, Vec::new(), 0, Vec::new());
     for (path, file) in walked.found.iter().zip(searched.files) {
         match file {
             None | Some(Found::Nothing) => {}
@@ -236,10 +237,12 @@ fn search(env: &ToolEnv, args: &Args, targets: &[Target], stop: &Stop) -> Result
                 lines.truncate(MOST_LINES.saturating_sub(kept));
                 kept += lines.len();
                 found.total += count;
-                found.files.push(FileMatches { path: scope::show(env, path), count, lines });
+                found.files.push(FileMatches { path: scope::show(env, path), count, lines, source: None });
+                matched.push(path.clone());
             }
         }
     }
+    source::note(&mut found.files, &matched, &|| stop.is_set());
     found.notes = notes(env, args, walked.ignored, binary, &too_long, &unreadable, searched.timed_out, walked.more);
     Ok(found)
 }

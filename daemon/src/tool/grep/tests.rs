@@ -1,6 +1,7 @@
 use super::*;
 use crate::tool::testing::{Place, fifo, permissions_bind, shown};
-use plimsoll_core::tool::outcome::MatchLine;
+use plimsoll_core::tool::outcome::{MatchLine, MatchSource};
+use plimsoll_core::workspace::FileVersion;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -24,15 +25,30 @@ async fn matches_come_sorted_with_text_and_counts() {
     place.write("a/z.txt", "needle 3\n");
     place.write("c.txt", "nothing\n");
     let hit = |line: u64, text: &str| MatchLine { line, text: text.to_owned(), cut: None, is_match: true };
+    let source = |path: &str, total_lines| {
+        let version = FileVersion::of(&place.bytes(path)).to_string();
+        Some(MatchSource { path: place.w.join(path).to_str().unwrap().to_owned(), version, total_lines })
+    };
     assert_eq!(
         grep(&place, json!({"pattern": "needle"})).await,
         Matches {
             pattern: "needle".to_owned(),
             files: vec![
-                FileMatches { path: "a/z.txt".to_owned(), count: 1, lines: vec![hit(1, "needle 3")] },
-                FileMatches { path: "b.txt".to_owned(), count: 2, lines: vec![hit(2, "needle 1"), hit(3, "needle 2")] },
+                FileMatches {
+                    path: "a/z.txt".to_owned(),
+                    count: 1,
+                    lines: vec![hit(1, "needle 3")],
+                    source: source("a/z.txt", 1),
+                },
+                FileMatches {
+                    path: "b.txt".to_owned(),
+                    count: 2,
+                    lines: vec![hit(2, "needle 1"), hit(3, "needle 2")],
+                    source: source("b.txt", 3),
+                },
             ],
             total: 3,
+            args: json!({"pattern": "needle"}),
             ..Matches::default()
         }
     );
@@ -298,4 +314,16 @@ async fn protected_folders_inside_a_root_are_not_searched() {
     place.env.protected = [place.w.join("data")].into();
     let found = grep(&place, json!({"pattern": "needle"})).await;
     assert_eq!((places(&found), found.notes), (vec!["a.txt:1".to_owned()], vec![]));
+}
+
+#[tokio::test]
+async fn of_files_whose_lines_are_not_what_they_look_like_no_version_is_told() {
+    let place = Place::new();
+    place.write("crlf.txt", "a\r\nneedle\r\n");
+    place.write("damaged.txt", [&b"\xc3\xa4\xc3\xa4 needle\n"[..], b"\xff needle\n"].concat());
+    place.write("long.txt", format!("needle\n{}needle\n", "x".repeat(3_000)));
+    place.write("wide.txt", "\u{feff}needle\nx\n".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>());
+    let found = grep(&place, json!({"pattern": "needle"})).await;
+    let known: Vec<(&str, bool)> = found.files.iter().map(|file| (file.path.as_str(), file.source.is_some())).collect();
+    assert_eq!(known, [("crlf.txt", true), ("damaged.txt", false), ("long.txt", true), ("wide.txt", true)]);
 }

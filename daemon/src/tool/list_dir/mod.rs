@@ -56,7 +56,7 @@ impl Tool for ListDir {
                 Ok(args) => args,
                 Err(problem) => return Outcome::failed(problem),
             };
-            let (env, target) = (run.env.clone(), run.prepared.targets.first().cloned());
+            let (env, target, given) = (run.env.clone(), run.prepared.targets.first().cloned(), run.call.args.clone());
             blocking::run(&run.cancel, move |stop| {
                 let list = || {
                     let folder = recheck(&env, &args.target_directory, target.as_ref())?;
@@ -77,7 +77,9 @@ impl Tool for ListDir {
                     Ok::<_, String>(listing)
                 };
                 match list() {
-                    Ok(listing) => Outcome { status: Status::Ok, body: Body::Entries(listing) },
+                    Ok(listing) => {
+                        Outcome { status: Status::Ok, body: Body::Entries(Entries { args: given, ..listing }) }
+                    }
                     Err(problem) => Outcome::failed(problem),
                 }
             })
@@ -93,8 +95,7 @@ fn entries(
     left_out: &GlobSet,
     stop: &dyn Fn() -> bool,
 ) -> rustix::io::Result<Entries> {
-    let mut listing =
-        Entries { base: String::new(), pattern: None, entries: Vec::new(), ignored: 0, notes: Vec::new() };
+    let mut listing = Entries::default();
     let mut beyond = 0_u64;
     let mut unreadable = 0_u64;
     for entry in Dir::read_from(fd.as_fd())? {

@@ -1,13 +1,14 @@
 //! `read_file`: a text file, or a range of its lines or bytes; an image file as an image.
 
-use super::scope::{recheck, resolve_existing};
+use super::scope::{Resolved, recheck, resolve_existing};
 use super::{Tool, ToolEnv, ToolRun, blocking};
 use crate::file_io::image::read_image;
-use crate::file_io::{Ask, OpenError, ReadError, Text, read_text};
+use crate::file_io::{Ask, OpenError, ReadError, Text, Version, read_text};
 use futures_util::future::BoxFuture;
-use plimsoll_core::tool::call::{Call, Prepared};
+use plimsoll_core::tool::call::{Call, Prepared, Zone};
 use plimsoll_core::tool::outcome::{Body, FileRead, Outcome, Status};
 use serde::Deserialize;
+use std::path::Path;
 
 /// The tool.
 #[derive(Debug, Clone, Copy)]
@@ -74,9 +75,20 @@ impl Tool for ReadFile {
                     {
                         return Ok(Body::Image(image));
                     }
-                    let text = read_text(&file.path, ask, &|| stop.is_set());
-                    text.map(|text| Body::File(page(&file.shown, text, ask, args.expected_version.as_deref())))
-                        .map_err(|error| problem(&file.shown, ask, args.expected_version.as_deref(), &error))
+                    let stopped = || stop.is_set();
+                    // A log that has grown is no other file.
+                    let grows = grows(&file);
+                    let expected = args.expected_version.as_deref().filter(|_| !grows);
+                    let changed = |version: &Version| expected.is_some_and(|expected| !version.is_named(expected));
+                    let (text, ask) = match read_text(&file.path, ask, &stopped) {
+                        // The range is gone, so that the content now is given from its beginning.
+                        Err(ReadError::PastEnd { version, .. }) if changed(&version) => {
+                            (read_text(&file.path, Ask::Whole, &stopped), Ask::Whole)
+                        }
+                        read => (read, ask),
+                    };
+                    text.map(|text| Body::File(FileRead { grows, ..page(&file.shown, text, ask, expected) }))
+                        .map_err(|error| problem(&file.shown, ask, &error))
                 };
                 match read() {
                     Ok(body) => Outcome { status: Status::Ok, body },
@@ -98,6 +110,8 @@ fn page(shown: &str, text: Text, ask: Ask, expected: Option<&str>) -> FileRead {
         lossy: text.lossy,
         total_lines: text.total_lines,
         total_bytes: text.total_bytes,
+        unended: text.unended,
+        grows: false,
         first_line: page.first_line,
         lines: page.lines,
         asked_range: ask != Ask::Whole,
@@ -109,14 +123,20 @@ fn page(shown: &str, text: Text, ask: Ask, expected: Option<&str>) -> FileRead {
     }
 }
 
-fn problem(shown: &str, ask: Ask, expected: Option<&str>, error: &ReadError) -> String {
+/// Whether it is a log or transcript of Plimsoll's own, which are only appended to.
+fn grows(file: &Resolved) -> bool {
+    let name = file.path.file_name();
+    let of_artifacts = file.path.parent().and_then(Path::file_name) == Some("artifacts".as_ref());
+    let log = of_artifacts && file.path.extension() == Some("log".as_ref());
+    file.zone == Zone::Readable && (log || name == Some("transcript.txt".as_ref()))
+}
+
+fn problem(shown: &str, ask: Ask, error: &ReadError) -> String {
     let advice = match error {
         ReadError::Open(OpenError::IsDir) => " Use list_dir to list it.",
         ReadError::Open(OpenError::Special(_)) => " It holds no text to read.",
         ReadError::Binary(_) => " Its content is not shown; a program run by run_terminal_cmd may read it.",
-        ReadError::PastEnd { lines, bytes, version } => {
-            let changed = expected.is_some_and(|expected| !version.is_named(expected));
-            let changed = if changed { " It has changed since the version that was expected." } else { "" };
+        ReadError::PastEnd { lines, bytes, .. } => {
             let at = match ask {
                 Ask::Lines { first, .. } => format!("offset {first} is past the end: it has {}", count(*lines, "line")),
                 Ask::Bytes { start, .. } => {
@@ -125,7 +145,7 @@ fn problem(shown: &str, ask: Ask, expected: Option<&str>, error: &ReadError) -> 
                 Ask::Whole => "it ends early".to_owned(),
             };
             let state = if *bytes == 0 { "is empty; " } else { "is shorter than asked: " };
-            return format!("`{shown}` {state}{at}.{changed}");
+            return format!("`{shown}` {state}{at}.");
         }
         ReadError::Open(_) | ReadError::Changing | ReadError::Cancelled | ReadError::Io(_) => "",
     };
@@ -136,5 +156,7 @@ fn count(number: u64, unit: &str) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 
+#[cfg(test)]
+mod following;
 #[cfg(test)]
 mod tests;

@@ -154,7 +154,25 @@ async fn a_changed_file_is_shown_as_it_is_now_and_the_change_is_said() {
     let changed = read(&place, json!({"target_file": "f", "expected_version": version.get(..12)})).await;
     assert_eq!((changed.lines, changed.expected.as_deref()), (vec!["new".to_owned()], version.get(..12)));
     let past = json!({"target_file": "f", "offset": 9, "expected_version": version});
-    assert!(place.problem(&ReadFile, past).await.contains("It has changed since"));
+    // The range that was asked for is gone: what is there now is given from its beginning.
+    let now = read(&place, past).await;
+    assert_eq!((now.first_line, now.lines, now.expected), (1, vec!["new".to_owned()], Some(version)));
+}
+
+#[tokio::test]
+async fn a_log_that_has_grown_is_the_same_log() {
+    let place = Place::new();
+    let log = place.env.session_dir.join("artifacts/c7.log");
+    std::fs::create_dir_all(log.parent().unwrap()).unwrap();
+    std::fs::write(&log, "one\n").unwrap();
+    let first = read(&place, json!({ "target_file": log })).await;
+    std::fs::write(&log, "one\ntwo\n").unwrap();
+    let args = json!({"target_file": log, "offset": 2, "expected_version": first.version});
+    let next = read(&place, args).await;
+    assert_eq!((next.lines, next.expected, next.grows), (vec!["two".to_owned()], None, true));
+    // A file of the project that is called like one is a file of the project.
+    place.write("artifacts/c7.log", "x\n");
+    assert!(!read(&place, json!({"target_file": "artifacts/c7.log"})).await.grows);
 }
 
 #[tokio::test]

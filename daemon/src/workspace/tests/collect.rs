@@ -1,5 +1,6 @@
 //! The environment as a turn gets it, and the revision.
 
+use super::super::rules::Sources;
 use super::super::tree::stat::{look, now};
 use super::super::{ClientFacts, Waits, Workspace, WorkspaceError};
 use super::*;
@@ -14,6 +15,7 @@ fn facts(folder: &Folder) -> ClientFacts {
         env: Arc::new([("LANG".to_owned(), "de_DE.UTF-8".to_owned())].into()),
         shell: "bash".to_owned(),
         config_dir: folder.path.join("config"),
+        sources: Sources::default(),
         need_layout: true,
     }
 }

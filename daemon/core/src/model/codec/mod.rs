@@ -18,6 +18,14 @@ mod streams;
 pub use decoder::{Decoder, decode_whole};
 pub use failure::classify;
 
+/// What stands in a body where a cached prefix ends. Segments are without it.
+pub const CACHE_MARK: &str = anthropic::encode::MARK;
+
+/// Counts what is written of an item. Raise it with every change after which the same item gives other bytes on any wire,
+/// be it here or in [`transcript::view`](crate::transcript::view): what an older version sent is copied as it was, and not
+/// compared with what this one would make of it.
+pub const VERSION: u32 = 1;
+
 use super::request::{Api, Message, Params, ToolDef};
 use std::sync::Arc;
 

@@ -20,6 +20,18 @@ pub(crate) fn call(tool: &str, fields: &[(&str, Value)]) -> String {
     out
 }
 
+/// The call that a result came from once more, without a cursor and with one field set. `known` are fields for results that
+/// were stored without their arguments.
+pub(crate) fn again(tool: &str, args: &Value, known: &[(&str, Value)], field: (&str, Value)) -> String {
+    let mut fields: Vec<(&str, Value)> = match args {
+        Value::Object(args) => args.iter().map(|(name, value)| (name.as_str(), value.clone())).collect(),
+        _ => known.to_vec(),
+    };
+    fields.retain(|(name, _)| *name != "cursor" && *name != field.0);
+    fields.push(field);
+    call(tool, &fields)
+}
+
 /// Versions are shown by their first digits: enough to tell any two versions of one file apart.
 pub(crate) fn short_version(version: &str) -> &str {
     version.get(..VERSION_DIGITS).unwrap_or(version)

@@ -64,6 +64,8 @@ pub fn project_command(run: &CommandRun, call: CallId, budget: u64, tokens: fn(&
     let mut body: Vec<String> = left_running(run, call).into_iter().collect();
     let fixed: u64 = body.iter().map(|line| tokens(line) + 1).sum();
     let room = Room { tokens, log: run.log.as_deref(), capped: run.output.total_bytes > LOG_HEAD + LOG_TAIL };
+    // What is in no log is left out by nobody.
+    let budget = if run.log.is_none() { u64::MAX / 100 } else { budget };
     let partial = show_output(run, &lines, budget.saturating_sub(fixed), &room, &mut body);
     CommandProjection { facts, body: body.join("\n"), partial }
 }
@@ -168,6 +170,13 @@ struct Room<'a> {
 }
 
 impl Room<'_> {
+    /// A notice about lines of standard error, whose numbers in the log are not known.
+    fn among_all(&self, range: &str) -> String {
+        let Some(log) = self.log else { return format!("[{range} of stderr not shown, and there is no log of them]") };
+        let call = json!({ "target_file": log });
+        format!("[{range} of stderr not shown; they stand among the output: read_file {call}]")
+    }
+
     /// A notice about what is missing from line `from` to line `to`.
     fn notice(&self, what: &str, from: u64, to: u64) -> String {
         let Some(log) = self.log else { return format!("[{what} not shown, and there is no log of it]") };
@@ -241,11 +250,7 @@ impl<'a> Lines<'a> {
         if from <= to {
             let count = to - from + 1;
             let range = if count == 1 { format!("line {from}") } else { format!("lines {from}-{to} ({count} lines)") };
-            lines.push(if in_log {
-                room.notice(&range, from, to)
-            } else {
-                format!("[{range} of stderr not shown; they stand among the output, in the log too]")
-            });
+            lines.push(if in_log { room.notice(&range, from, to) } else { room.among_all(&range) });
         } else if self.omitted > 0 {
             // The gap lies within the line whose end is the first of what is shown after it.
             let line = to + 1;

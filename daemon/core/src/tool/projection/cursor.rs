@@ -2,7 +2,9 @@
 //!
 //! They are resolved by the turn machine from what is saved; a tool never sees one.
 
+use super::matches;
 use crate::id::CallId;
+use crate::tool::outcome::{Body, Outcome};
 use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
@@ -44,6 +46,32 @@ pub fn of_args(args: &Value) -> Option<Result<Cursor, NotACursor>> {
     args.get("cursor").and_then(Value::as_str).map(str::parse)
 }
 
+/// Whether a call of `tool` can go on with this saved outcome at this place; else why not.
+pub fn check(tool: &str, at: Cursor, outcome: &Outcome) -> Result<(), String> {
+    let (of, entries) = match &outcome.body {
+        Body::Entries(list) => {
+            (if list.pattern.is_some() { "glob_file_search" } else { "list_dir" }, list.entries.len() as u64)
+        }
+        Body::Matches(found) => ("grep", matches::entries(found)),
+        Body::Text(_)
+        | Body::File(_)
+        | Body::Image(_)
+        | Body::Command(_)
+        | Body::Todos(_)
+        | Body::Edit(_)
+        | Body::Task(_) => {
+            return Err(format!("the result of {} has no further pages", at.call));
+        }
+    };
+    if of != tool {
+        return Err(format!("the result of {} is one of {of}", at.call));
+    }
+    if at.entry >= entries {
+        return Err(format!("the result of {} ends with entry {entries}", at.call));
+    }
+    Ok(())
+}
+
 /// The text for a cursor that leads nowhere: why, and the first call that starts afresh.
 pub fn dead(tool: &str, args: &Value, why: &str) -> String {
     let mut fresh = args.clone();
@@ -56,6 +84,7 @@ pub fn dead(tool: &str, args: &Value, why: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tool::outcome::{Entries, Entry, EntryKind, Status};
     use serde_json::json;
 
     #[test]
@@ -68,6 +97,28 @@ mod tests {
         for bad in ["", "c7", "c7:", "c7:-1", "7:40", "c7:40:1", "c7:+4"] {
             assert!(bad.parse::<Cursor>().is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn a_cursor_fits_one_kind_of_result_and_ends_with_it() {
+        let listing = |pattern: Option<&str>| {
+            let entry = Entry { path: "a".into(), kind: EntryKind::File, size: None };
+            let list = Entries {
+                base: ".".into(),
+                pattern: pattern.map(str::to_owned),
+                entries: vec![entry; 3],
+                ignored: 0,
+                notes: vec![],
+                args: Value::Null,
+            };
+            Outcome { status: Status::Ok, body: Body::Entries(list) }
+        };
+        let at = |entry| Cursor { call: CallId(7), entry };
+        assert_eq!(check("list_dir", at(2), &listing(None)), Ok(()));
+        assert_eq!(check("list_dir", at(3), &listing(None)), Err("the result of c7 ends with entry 3".into()));
+        let other = "the result of c7 is one of glob_file_search";
+        assert_eq!(check("list_dir", at(1), &listing(Some("*"))), Err(other.into()));
+        assert_eq!(check("grep", at(0), &Outcome::failed("x")), Err("the result of c7 has no further pages".into()));
     }
 
     #[test]

@@ -102,7 +102,7 @@ mod tests {
     use crate::id::{CallId, EvidenceId, Revision};
     use crate::tool::call::{Diff, FileChange};
     use crate::tool::outcome::{Body, Outcome, Status};
-    use crate::tool::projection::{Budget, project};
+    use crate::tool::projection::{Budget, Saved, project};
 
     fn file(diff: Diff, wrote: (u64, u64)) -> EditedFile {
         let change = FileChange {
@@ -127,8 +127,7 @@ mod tests {
             approximate: false,
             budget: Budget::default(),
             cursor: None,
-            saved_path: None,
-            continuation_of: None,
+            saved: Saved::No,
         });
         assert_eq!((projection.text.as_str(), projection.partial), (expected, partial));
     }

@@ -1,18 +1,15 @@
 //! Projection of listings: `list_dir` and `glob_file_search`. Whole entries, pages by cursor.
 
-use super::call::call;
+use super::call::again;
 use super::cursor::Cursor;
 use super::{Parts, ProjectionInput, room};
 use crate::tokens::tokens;
 use crate::tool::outcome::{Entries, Entry, EntryKind};
 use serde_json::{Value, json};
 
-pub(super) fn entries(input: &ProjectionInput<'_>, list: &Entries) -> Result<Parts, String> {
+pub(super) fn entries(input: &ProjectionInput<'_>, list: &Entries) -> Parts {
     let total = list.entries.len() as u64;
-    let from = input.cursor.unwrap_or(0);
-    if from > 0 && from >= total {
-        return Err(format!("There is no entry {from}: the listing has {total}. It ends there."));
-    }
+    let from = input.cursor.map_or(0, |at| at.entry);
     let rest = list.entries.get(from as usize..).unwrap_or_default();
     let mut room = room(input.budget.tokens, &list.base);
     let mut rows: Vec<String> = Vec::new();
@@ -45,25 +42,24 @@ pub(super) fn entries(input: &ProjectionInput<'_>, list: &Entries) -> Result<Par
         rows.push(if list.pattern.is_some() { "No file matches.".to_owned() } else { "No entries.".to_owned() });
     }
     if to < total {
-        let cursor = Cursor { call: input.continuation_of.unwrap_or(input.call), entry: to };
-        let next = again(list, ("cursor", json!(cursor.to_string())));
+        let cursor = Cursor { call: input.first_call(), entry: to };
+        let next = more(list, ("cursor", json!(cursor.to_string())));
         rows.push(format!("[{word} {}-{total} not shown: {next}]", to + 1));
     }
     if list.ignored > 0 {
-        let all = again(list, ("include_ignored", json!(true)));
+        let all = more(list, ("include_ignored", json!(true)));
         rows.push(format!("[{} ignored by ignore files: {all}]", counted(list.ignored, "entry", "entries")));
     }
     rows.extend(list.notes.iter().map(|note| format!("[{note}]")));
-    Ok(Parts { facts, body: rows.join("\n"), partial: to < total })
+    Parts { facts, body: rows.join("\n"), partial: to < total }
 }
 
 /// The call once more, with one field added.
-fn again(list: &Entries, field: (&str, Value)) -> String {
+fn more(list: &Entries, field: (&str, Value)) -> String {
+    let base = ("target_directory", json!(list.base));
     match &list.pattern {
-        Some(pattern) => {
-            call("glob_file_search", &[("glob_pattern", json!(pattern)), ("target_directory", json!(list.base)), field])
-        }
-        None => call("list_dir", &[("target_directory", json!(list.base)), field]),
+        Some(pattern) => again("glob_file_search", &list.args, &[("glob_pattern", json!(pattern)), base], field),
+        None => again("list_dir", &list.args, &[base], field),
     }
 }
 

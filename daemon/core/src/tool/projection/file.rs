@@ -2,14 +2,21 @@
 
 use super::call::{call, short_version};
 use super::lines::Lines;
+use super::outline;
 use super::{Parts, ProjectionInput, Shown, room};
 use crate::tokens::prefix_within;
 use crate::tool::outcome::FileRead;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Files that instruct the model: the general limit only, since a gap in them would be a rule unread.
-const WHOLE: &[&str] = &["AGENTS.md", "CLAUDE.md", "SKILL.md"];
+/// Files that instruct the model, by name: the general limit only, since a gap in them would be a rule unread …
+const WHOLE: &[&str] = &["AGENTS.md", "CLAUDE.md", "SKILL.md", "copilot-instructions.md"];
+
+/// … the folders whose files do …
+const WHOLE_BELOW: &[&str] = &[".plimsoll/rules/", ".cursor/rules/"];
+
+/// … and the folders beside Plimsoll's own data that hold plans and memories, each a Markdown file.
+const WHOLE_IN: &[&str] = &["/plans", "/memories"];
 
 /// A stretch of bytes shows at least this many characters, also under a budget that is used up: less would not be worth
 /// its call.
@@ -47,7 +54,7 @@ fn by_lines(input: &ProjectionInput<'_>, file: &FileRead, seen: &mut Vec<Shown>)
     }
     let limit = if file.asked_range {
         input.budget.asked_tokens
-    } else if WHOLE.iter().any(|name| file.path.rsplit('/').next() == Some(name)) {
+    } else if instructs(&file.path) {
         input.budget.general_tokens
     } else {
         input.budget.tokens
@@ -55,16 +62,23 @@ fn by_lines(input: &ProjectionInput<'_>, file: &FileRead, seen: &mut Vec<Shown>)
     let head: Vec<(u64, &str)> = (file.first_line..).zip(file.lines.iter().map(String::as_str)).collect();
     let tail: Vec<(u64, &str)> =
         file.tail.iter().flat_map(|tail| (tail.first_line..).zip(tail.lines.iter().map(String::as_str))).collect();
+    // Of a part of a file it is not known what its first line lies in.
+    let outline = if file.asked_range || file.tail.is_some() {
+        Vec::new()
+    } else {
+        outline::definitions(&file.path, &file.lines)
+    };
     let in_hand = tail.last().or(head.last()).map_or(0, |(no, _)| *no);
     let lines = Lines {
         path: &file.path,
-        version: Some(&file.version),
+        version: (!file.grows).then_some(file.version.as_str()),
         numbered: true,
         head,
         tail,
         last: file.asked_until.unwrap_or(in_hand).max(in_hand),
         long: &file.long_lines,
         in_order: file.asked_range,
+        outline: &outline,
     };
     let shown = lines.show(room(limit, &file.path));
     let ranges: Vec<String> = shown
@@ -74,11 +88,20 @@ fn by_lines(input: &ProjectionInput<'_>, file: &FileRead, seen: &mut Vec<Shown>)
         .collect();
     seen.push(Shown::of(file, &shown.ranges, shown.cut));
     let word = if ranges.len() == 1 && !ranges.iter().any(|range| range.contains('-')) { "line" } else { "lines" };
-    Parts {
-        facts: vec![file.path.clone(), format!("{word} {} of {}", ranges.join(", "), file.total_lines)],
-        body: shown.body,
-        partial: shown.partial,
+    let mut facts = vec![file.path.clone(), format!("{word} {} of {}", ranges.join(", "), file.total_lines)];
+    if file.unended && shown.ranges.last().is_some_and(|(_, last)| *last == file.total_lines) {
+        facts.push("no newline at the end".to_owned());
     }
+    Parts { facts, body: shown.body, partial: shown.partial }
+}
+
+/// Whether a file tells the model what to do, or what it has decided itself.
+fn instructs(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let below = |start: &&str| path.starts_with(*start) || path.contains(&format!("/{start}"));
+    WHOLE.contains(&name)
+        || WHOLE_BELOW.iter().any(below)
+        || (path.starts_with('/') && name.ends_with(".md") && WHOLE_IN.iter().any(|end| folder.ends_with(end)))
 }
 
 /// A stretch of bytes, shown as it stands. Only of plain UTF-8 is it known which bytes a character was: other
@@ -102,7 +125,7 @@ fn by_bytes(input: &ProjectionInput<'_>, file: &FileRead, (start, end): (u64, u6
                 ("target_file", json!(file.path)),
                 ("byte_offset", json!(shown_end)),
                 ("byte_limit", json!(until - shown_end)),
-                ("expected_version", json!(short_version(&file.version))),
+                ("expected_version", if file.grows { Value::Null } else { json!(short_version(&file.version)) }),
             ],
         );
         // Writing to a String cannot fail.

@@ -3,6 +3,7 @@
 
 use super::LINE_CHARS;
 use super::call::{call, short_version};
+use super::outline::{self, Definition};
 use crate::tokens::tokens;
 use crate::tool::outcome::LongLine;
 use serde_json::{Value, json};
@@ -10,6 +11,9 @@ use std::fmt::Write as _;
 
 /// Of a room that does not hold everything, the head gets this share, in percent: beginnings tell more than ends.
 const HEAD_SHARE: u64 = 60;
+
+/// Of such a room the outline of what is left out gets at most this share, in percent.
+const OUTLINE_SHARE: u64 = 25;
 
 /// Numbered lines and where the rest of them can be read.
 pub(super) struct Lines<'a> {
@@ -29,6 +33,8 @@ pub(super) struct Lines<'a> {
     pub long: &'a [LongLine],
     /// Show a start and leave out the end, never the middle.
     pub in_order: bool,
+    /// What is defined in the lines, in order; of what is left out it is listed.
+    pub outline: &'a [Definition],
 }
 
 /// What of the lines is shown.
@@ -57,6 +63,30 @@ impl Lines<'_> {
                 return shown;
             }
         }
+        let reserve = if self.outline.is_empty() { 0 } else { room * OUTLINE_SHARE / 100 };
+        let mut parts = self.ends(room - reserve);
+        let mut listed = self.listed(&parts, reserve);
+        // What the outline does not need is for lines.
+        let spent: u64 = listed.iter().map(|row| tokens(row) + 1).sum();
+        if spent < reserve {
+            parts = self.ends(room - spent);
+            listed = self.listed(&parts, spent);
+        }
+        let (head, tail) = parts;
+        Self::push(&mut shown, &head);
+        if let Some((from, to)) = self.missing(&head, &tail) {
+            shown.partial = true;
+            shown.push_line(&self.gap(from, to));
+            for row in &listed {
+                shown.push_line(row);
+            }
+        }
+        Self::push(&mut shown, &tail);
+        shown
+    }
+
+    /// The lines of the head and of the tail that are shown.
+    fn ends(&self, room: u64) -> (Vec<Rendered>, Vec<Rendered>) {
         let head_room = if self.in_order { room } else { room * HEAD_SHARE / 100 };
         let (head, spent) = self.take(self.head.iter(), head_room, true);
         let mut tail = Vec::new();
@@ -66,15 +96,19 @@ impl Lines<'_> {
             (tail, _) = self.take(candidates.iter().rev(), room.saturating_sub(spent), false);
             tail.reverse();
         }
-        Self::push(&mut shown, &head);
+        (head, tail)
+    }
+
+    /// The lines between them.
+    fn missing(&self, head: &[Rendered], tail: &[Rendered]) -> Option<(u64, u64)> {
         let from = head.last().map_or(self.last + 1, |line| line.no + 1);
         let to = tail.first().map_or(self.last, |line| line.no.saturating_sub(1));
-        if from <= to {
-            shown.partial = true;
-            shown.push_line(&self.gap(from, to));
-        }
-        Self::push(&mut shown, &tail);
-        shown
+        (from <= to).then_some((from, to))
+    }
+
+    /// The outline of what is missing, within `room` tokens.
+    fn listed(&self, (head, tail): &(Vec<Rendered>, Vec<Rendered>), room: u64) -> Vec<String> {
+        self.missing(head, tail).map(|(from, to)| outline::rows(self.outline, from, to, room)).unwrap_or_default()
     }
 
     /// Lines from an iterator while they fit; with `first`, one in any case.

@@ -3,24 +3,28 @@
 //! The entries that a cursor counts are, in the order of the files: the shown lines; a file without saved lines is one
 //! entry.
 
-use super::call::call;
+use super::call::{again, call};
 use super::cursor::Cursor;
 use super::entries::{counted, one_line};
-use super::{Parts, ProjectionInput, room};
+use super::{Parts, ProjectionInput, Shown, room};
 use crate::tokens::tokens;
 use crate::tool::outcome::{FileMatches, MatchLine, MatchMode, Matches};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-pub(super) fn matches(input: &ProjectionInput<'_>, found: &Matches) -> Result<Parts, String> {
-    let total: u64 = found.files.iter().map(|file| weight(found.mode, file)).sum();
-    let from = input.cursor.unwrap_or(0);
-    if from > 0 && from >= total {
-        return Err(format!("There is no entry {from}: the result has {total}. It ends there."));
-    }
+/// How many entries a result has.
+pub(super) fn entries(found: &Matches) -> u64 {
+    found.files.iter().map(|file| weight(found.mode, file)).sum()
+}
+
+/// Of whole lines that it shows `seen` gets a note.
+pub(super) fn matches(input: &ProjectionInput<'_>, found: &Matches, seen: &mut Vec<Shown>) -> Parts {
+    let total = entries(found);
+    let from = input.cursor.map_or(0, |at| at.entry);
     let base = found.base.as_deref().unwrap_or_default();
     let limit = room(input.budget.tokens, base).saturating_sub(tokens(&found.pattern));
-    let mut page = Page { room: limit, left: found.head_limit.unwrap_or(u64::MAX).max(1), shown: 0, rows: Vec::new() };
+    let mut page =
+        Page { room: limit, left: found.head_limit.unwrap_or(u64::MAX).max(1), shown: 0, rows: Vec::new(), seen };
     let mut at = 0;
     for file in &found.files {
         let weight = weight(found.mode, file);
@@ -35,8 +39,8 @@ pub(super) fn matches(input: &ProjectionInput<'_>, found: &Matches) -> Result<Pa
         rows.push("No matches.".to_owned());
     }
     if to < total {
-        let cursor = Cursor { call: input.continuation_of.unwrap_or(input.call), entry: to };
-        let next = again(found, ("cursor", json!(cursor.to_string())));
+        let cursor = Cursor { call: input.first_call(), entry: to };
+        let next = more(found, ("cursor", json!(cursor.to_string())));
         let unit = match found.mode {
             MatchMode::Content => "lines",
             MatchMode::FilesWithMatches | MatchMode::Count => "files",
@@ -56,11 +60,11 @@ pub(super) fn matches(input: &ProjectionInput<'_>, found: &Matches) -> Result<Pa
     }
     let unsaved = found.mode == MatchMode::Content
         && found.files.iter().any(|file| matching(file) < file.count && !is_multiline(file));
-    Ok(Parts { facts, body: rows.join("\n"), partial: to < total || found.more || unsaved })
+    Parts { facts, body: rows.join("\n"), partial: to < total || found.more || unsaved }
 }
 
 /// A page while it fills.
-struct Page {
+struct Page<'a> {
     /// Tokens left.
     room: u64,
     /// Lines or paths left.
@@ -68,9 +72,10 @@ struct Page {
     /// Entries shown.
     shown: u64,
     rows: Vec<String>,
+    seen: &'a mut Vec<Shown>,
 }
 
-impl Page {
+impl Page<'_> {
     /// Adds a file from its entry `skip` on; false when the page is full before the file's end.
     fn file(&mut self, found: &Matches, file: &FileMatches, skip: u64) -> bool {
         match found.mode {
@@ -88,7 +93,7 @@ impl Page {
         let continued = if skip > 0 { ", continued" } else { "" };
         heading.push(format!("{} ({}{continued})", file.path, counted(file.count, "match", "matches")));
         if file.lines.is_empty() {
-            let only = call("grep", &[("pattern", json!(found.pattern)), ("path", json!(file.path))]);
+            let only = more(found, ("path", json!(file.path)));
             heading.push(format!("[counted only: {only}]"));
             return self.entry(heading);
         }
@@ -103,6 +108,7 @@ impl Page {
             if !self.entry(rows) {
                 return false;
             }
+            self.see(file, line);
         }
         if let Some(last) = file.lines.last().filter(|_| matching(file) < file.count && !is_multiline(file)) {
             let rest = call("read_file", &[("target_file", json!(file.path)), ("offset", json!(last.line + 1))]);
@@ -111,6 +117,20 @@ impl Page {
                 .push(format!("  [{} counted only: {rest}]", counted(further, "further match", "further matches")));
         }
         true
+    }
+
+    /// Notes a line that is shown whole.
+    fn see(&mut self, file: &FileMatches, line: &MatchLine) {
+        let Some(source) = file.source.as_ref().filter(|_| line.cut.is_none()) else { return };
+        if self.seen.last().is_none_or(|last| last.path != source.path) {
+            let (path, version) = (source.path.clone(), source.version.clone());
+            self.seen.push(Shown { path, version, total: source.total_lines, ..Shown::default() });
+        }
+        let Some(shown) = self.seen.last_mut() else { return };
+        match shown.lines.last_mut() {
+            Some((first, count)) if *first + *count == line.line => *count += 1,
+            _ => shown.lines.push((line.line, 1)),
+        }
     }
 
     /// Adds the rows of one entry, if they fit or nothing stands there yet.
@@ -162,13 +182,7 @@ fn has_context(file: &FileMatches) -> bool {
 }
 
 /// The call once more, with one field added.
-fn again(found: &Matches, field: (&str, Value)) -> String {
-    call(
-        "grep",
-        &[
-            ("pattern", json!(found.pattern)),
-            ("path", found.base.as_ref().map_or(Value::Null, |base| json!(base))),
-            field,
-        ],
-    )
+fn more(found: &Matches, field: (&str, Value)) -> String {
+    let base = found.base.as_ref().map_or(Value::Null, |base| json!(base));
+    again("grep", &found.args, &[("pattern", json!(found.pattern)), ("path", base)], field)
 }

@@ -22,18 +22,24 @@ mod file;
 mod image;
 mod lines;
 mod matches;
+mod outline;
 mod shown;
 mod task;
 mod text;
+mod whole;
 
+#[cfg(test)]
+mod notices;
 #[cfg(test)]
 mod tests;
 
 pub use shown::Shown;
+pub use text::exceeds_general;
 
-use super::outcome::{Body, Outcome, Status};
+use super::outcome::{Body, Outcome};
 use crate::id::{CallId, EvidenceId};
 use crate::tokens::tokens;
+use cursor::Cursor;
 
 /// Longer lines are shown cut, in characters.
 pub const LINE_CHARS: usize = 2_000;
@@ -74,12 +80,29 @@ pub struct ProjectionInput<'a> {
     pub approximate: bool,
     /// What it may cost.
     pub budget: Budget,
-    /// The first entry to show, from 0, when a cursor asks for a page.
-    pub cursor: Option<u64>,
-    /// Absolute path of the file in which the complete text is saved; without one nothing of a text is left out.
-    pub saved_path: Option<&'a str>,
-    /// The call that the cursor names; further cursors name it too.
-    pub continuation_of: Option<CallId>,
+    /// When a cursor asks for a page: the call whose outcome it is, and the first entry to show. It fits the outcome, as
+    /// [`cursor::check`] says.
+    pub cursor: Option<Cursor>,
+    /// Whether the complete text is saved as a file; else nothing of a text is left out.
+    pub saved: Saved<'a>,
+}
+
+impl ProjectionInput<'_> {
+    /// The call whose outcome this is; further cursors name it.
+    fn first_call(&self) -> CallId {
+        self.cursor.map_or(self.call, |at| at.call)
+    }
+}
+
+/// Whether the complete text of a result is saved as a file beside the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Saved<'a> {
+    /// It is not, and need not be.
+    No,
+    /// Under this absolute path in text form.
+    At(&'a str),
+    /// It should be and could not, and why.
+    Failed(&'a str),
 }
 
 /// What the view shows of a result.
@@ -91,8 +114,12 @@ pub struct Projection {
     pub is_error: bool,
     /// Whether anything was left out.
     pub partial: bool,
+    /// Bytes of the saved file that `text` names; 0 when it names none.
+    pub saved: u64,
     /// Estimated tokens of `text`.
     pub tokens: u64,
+    /// Estimated tokens that the whole result would cost; `tokens` when nothing is left out.
+    pub whole: u64,
     /// What it shows of files.
     pub shown: Vec<Shown>,
 }
@@ -110,37 +137,26 @@ struct Parts {
 
 /// The projection of a result.
 pub fn project(input: &ProjectionInput<'_>) -> Projection {
-    let pageable = matches!(input.outcome.body, Body::Entries(_) | Body::Matches(_));
-    if input.cursor.is_some() && !pageable {
-        let problem = format!(
-            "The result of {} has no pages to continue with a cursor. Call {} again without `cursor`.",
-            input.continuation_of.unwrap_or(input.call),
-            name(input.tool)
-        );
-        return finish(input, Status::Failed, Parts { body: problem, ..Parts::default() });
-    }
     let mut seen = Vec::new();
     let parts = match &input.outcome.body {
-        Body::Text(text) => Ok(text::text(input, text)),
-        Body::File(file) => Ok(file::file(input, file, &mut seen)),
-        Body::Image(image) => Ok(image::image(image)),
+        Body::Text(text) => text::text(input, text),
+        Body::File(file) => file::file(input, file, &mut seen),
+        Body::Image(image) => image::image(image),
         Body::Entries(list) => entries::entries(input, list),
-        Body::Matches(found) => matches::matches(input, found),
+        Body::Matches(found) => matches::matches(input, found, &mut seen),
         Body::Command(run) => {
             let shown = command::project_command(run, input.call, input.budget.tokens, tokens);
-            Ok(Parts { facts: shown.facts, body: shown.body, partial: shown.partial })
+            Parts { facts: shown.facts, body: shown.body, partial: shown.partial }
         }
-        Body::Todos(todos) => Ok(text::todos(todos)),
-        Body::Edit(edited) => Ok(edit::edit(input, edited)),
-        Body::Task(task) => Ok(task::task(input, task)),
+        Body::Todos(todos) => text::todos(todos),
+        Body::Edit(edited) => edit::edit(input, edited),
+        Body::Task(task) => task::task(input, task),
     };
-    match parts {
-        Ok(parts) => Projection { shown: seen, ..finish(input, input.outcome.status, parts) },
-        Err(problem) => finish(input, Status::Failed, Parts { body: problem, ..Parts::default() }),
-    }
+    Projection { shown: seen, ..finish(input, parts) }
 }
 
-fn finish(input: &ProjectionInput<'_>, status: Status, parts: Parts) -> Projection {
+fn finish(input: &ProjectionInput<'_>, parts: Parts) -> Projection {
+    let status = input.outcome.status;
     let mut text = format!("[{} {}", name(input.tool), status.word());
     let approximate = if input.approximate { " approx." } else { "" };
     let partial = parts.partial.then(|| "partial".to_owned());
@@ -155,7 +171,15 @@ fn finish(input: &ProjectionInput<'_>, status: Status, parts: Parts) -> Projecti
         text.push_str(&parts.body);
     }
     let text = crate::escape::data(&text).into_owned();
-    Projection { tokens: tokens(&text), is_error: status.is_error(), partial: parts.partial, shown: Vec::new(), text }
+    let tokens = tokens(&text);
+    // A page by cursor leaves nothing out that the first one has not left out already.
+    let counted = parts.partial && input.cursor.is_none();
+    let whole = if counted { whole::whole(&input.outcome.body).max(tokens) } else { tokens };
+    let saved = match (&input.outcome.body, input.saved) {
+        (Body::Text(text), Saved::At(_)) if parts.partial => text.len() as u64,
+        _ => 0,
+    };
+    Projection { tokens, whole, saved, is_error: status.is_error(), partial: parts.partial, shown: Vec::new(), text }
 }
 
 /// A tool's name as the header shows it: of a name that the model made up, one line of bounded length.

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 /// Lines of one version of a file that the model was shown, or wrote itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Shown {
-    /// The file's canonical absolute path in text form; as it stands in a projection, the path that the result shows.
+    /// The file's canonical absolute path in text form; as it stands in the projection of a file, the path that the
+    /// result shows.
     pub path: String,
     /// Its version, in full.
     pub version: String,

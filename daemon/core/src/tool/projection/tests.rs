@@ -1,16 +1,16 @@
 use super::*;
 use crate::id::Revision;
 use crate::tool::outcome::{
-    CommandRun, Entries, Entry, EntryKind, Exit, FileMatches, FileRead, LongLine, MatchLine, MatchMode, Matches,
-    Output, Tail, Todo, TodoStatus,
+    CommandRun, Entries, Entry, EntryKind, Exit, FileMatches, FileRead, LongLine, MatchLine, MatchMode, MatchSource,
+    Matches, Output, Status, Tail, Todo, TodoStatus,
 };
 use proptest::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-const VERSION: &str = "0123456789abcdef0123456789abcdef";
+pub(super) const VERSION: &str = "0123456789abcdef0123456789abcdef";
 
-fn input<'a>(tool: &'a str, outcome: &'a Outcome) -> ProjectionInput<'a> {
+pub(super) fn input<'a>(tool: &'a str, outcome: &'a Outcome) -> ProjectionInput<'a> {
     ProjectionInput {
         call: CallId(7),
         tool,
@@ -19,12 +19,11 @@ fn input<'a>(tool: &'a str, outcome: &'a Outcome) -> ProjectionInput<'a> {
         approximate: false,
         budget: Budget::default(),
         cursor: None,
-        saved_path: None,
-        continuation_of: None,
+        saved: Saved::No,
     }
 }
 
-fn ok(body: Body) -> Outcome {
+pub(super) fn ok(body: Body) -> Outcome {
     Outcome { status: Status::Ok, body }
 }
 
@@ -97,7 +96,15 @@ fn a_small_file_is_shown_whole() {
     let shown = Shown { path: "a.txt".into(), version: VERSION.into(), lines: vec![(1, 3)], cut: Vec::new(), total: 3 };
     assert_eq!(
         projection,
-        Projection { text: text.to_owned(), is_error: false, partial: false, tokens: tokens(text), shown: vec![shown] }
+        Projection {
+            text: text.to_owned(),
+            is_error: false,
+            partial: false,
+            tokens: tokens(text),
+            whole: tokens(text),
+            saved: 0,
+            shown: vec![shown],
+        }
     );
 }
 
@@ -183,7 +190,7 @@ fn a_long_text_is_cut_only_when_it_is_saved() {
     let unsaved = project(&input("mcp_tool", &outcome));
     assert_eq!(unsaved.text, format!("[mcp_tool ok · e/c7@r42]\n{whole}"));
     assert!(!unsaved.partial);
-    let saved = project(&ProjectionInput { saved_path: Some("/d/c7.txt"), ..input("mcp_tool", &outcome) });
+    let saved = project(&ProjectionInput { saved: Saved::At("/d/c7.txt"), ..input("mcp_tool", &outcome) });
     assert!(saved.partial && saved.tokens <= 8_000);
     assert!(saved.text.starts_with("[mcp_tool ok · 3000 lines · partial · e/c7@r42]\nrow 1\n"));
     assert!(saved.text.ends_with("\nrow 3000"));
@@ -220,6 +227,7 @@ fn listing(count: u64) -> Entries {
         entries: (0..count).map(entry).collect(),
         ignored: 0,
         notes: vec![],
+        args: Value::Null,
     }
 }
 
@@ -252,19 +260,6 @@ fn a_listing_shows_kinds_sizes_and_what_is_ignored() {
     );
 }
 
-#[test]
-fn a_cursor_past_the_end_or_on_another_kind_of_result_is_an_error() {
-    let outcome = ok(Body::Entries(listing(3)));
-    let past =
-        project(&ProjectionInput { cursor: Some(3), continuation_of: Some(CallId(2)), ..input("list_dir", &outcome) });
-    assert_eq!(past.text, "[list_dir failed · e/c7@r42]\nThere is no entry 3: the listing has 3. It ends there.");
-    assert!(past.is_error);
-    let outcome = ok(Body::Text("x".to_owned()));
-    let other =
-        project(&ProjectionInput { cursor: Some(3), continuation_of: Some(CallId(2)), ..input("grep", &outcome) });
-    assert!(other.is_error && other.text.contains("The result of c2 has no pages"));
-}
-
 fn hit(line: u64, is_match: bool) -> MatchLine {
     MatchLine { line, text: format!("text {line}"), cut: None, is_match }
 }
@@ -279,13 +274,15 @@ fn matches_are_grouped_by_file_with_their_counts() {
                 path: "src/a.rs".to_owned(),
                 count: 2,
                 lines: vec![hit(3, false), hit(4, true), hit(9, true)],
+                source: None,
             },
             FileMatches {
                 path: "src/b.rs".to_owned(),
                 count: 3,
                 lines: vec![MatchLine { cut: Some(9000), ..hit(1, true) }],
+                source: None,
             },
-            FileMatches { path: "src/c.rs".to_owned(), count: 4, lines: vec![] },
+            FileMatches { path: "src/c.rs".to_owned(), count: 4, lines: vec![], source: None },
         ],
         total: 9,
         notes: vec!["1 path could not be read".to_owned()],
@@ -312,21 +309,36 @@ fn matches_are_grouped_by_file_with_their_counts() {
     check("grep", &ok(Body::Matches(none)), "[grep ok · \"hit\" · 0 matches in 0 files · e/c7@r42]\nNo matches.");
 }
 
+#[test]
+fn whole_lines_of_a_known_version_count_as_shown() {
+    let source = MatchSource { path: "/w/a.rs".into(), version: VERSION.into(), total_lines: 30 };
+    let lines = vec![hit(3, false), hit(4, true), MatchLine { cut: Some(9_000), ..hit(5, true) }, hit(9, true)];
+    let known = FileMatches { path: "a.rs".into(), count: 3, lines, source: Some(source) };
+    let unknown = FileMatches { path: "b.rs".into(), count: 1, lines: vec![hit(1, true)], source: None };
+    let found = Matches { pattern: "x".into(), files: vec![known, unknown], total: 4, ..Matches::default() };
+    let lines = vec![(3, 2), (9, 1)];
+    let shown = Shown { path: "/w/a.rs".into(), version: VERSION.into(), lines, cut: Vec::new(), total: 30 };
+    assert_eq!(project(&input("grep", &ok(Body::Matches(found.clone())))).shown, [shown.clone()]);
+    // Only what is on the page.
+    let page = Matches { head_limit: Some(2), ..found };
+    assert_eq!(project(&input("grep", &ok(Body::Matches(page)))).shown, [Shown { lines: vec![(3, 2)], ..shown }]);
+}
+
 /// Follows cursors to the end and gives all shown rows that `keep` takes; panics without progress.
 fn follow(tool: &str, outcome: &Outcome, budget: Budget, keep: impl Fn(&str) -> bool) -> Vec<String> {
     let mut rows = Vec::new();
     let mut at = None;
     loop {
-        let of = at.map(|_| CallId(7));
-        let page = project(&ProjectionInput { cursor: at, continuation_of: of, budget, ..input(tool, outcome) });
+        let page = project(&ProjectionInput { cursor: at, budget, ..input(tool, outcome) });
         rows.extend(page.text.lines().skip(1).filter(|row| keep(row)).map(str::to_owned));
         let next = calls(&page.text, tool).into_iter().find_map(|args| cursor::of_args(&args)).transpose().unwrap();
         assert_eq!(next.is_some(), page.partial);
         match next {
             None => return rows,
             Some(next) => {
-                assert!(next.entry > at.unwrap_or(0) && next.call == CallId(7));
-                at = Some(next.entry);
+                assert!(next.entry > at.map_or(0, |at: Cursor| at.entry) && next.call == CallId(7));
+                assert_eq!(cursor::check(tool, next, outcome), Ok(()));
+                at = Some(next);
             }
         }
     }
@@ -416,6 +428,7 @@ proptest! {
                 path: format!("f{no}"),
                 count: *size,
                 lines: (1..=*size).map(|line| MatchLine { text: format!("{no}/{line}"), ..hit(line, true) }).collect(),
+                source: None,
             })
             .filter(|file| file.count > 0)
             .collect();

@@ -2,13 +2,13 @@
 
 use super::entries::counted;
 use super::lines::Lines;
-use super::{GENERAL_LINES, LINE_CHARS, Parts, ProjectionInput, room};
+use super::{Budget, GENERAL_LINES, LINE_CHARS, Parts, ProjectionInput, Saved, room};
 use crate::tokens::tokens;
 use crate::tool::outcome::{LongLine, Todo, TodoStatus};
 
 /// A text as the tool gave it; over the general limit its head and tail, when the whole of it is saved as a file.
 pub(super) fn text(input: &ProjectionInput<'_>, text: &str) -> Parts {
-    bounded(input, text, input.saved_path)
+    bounded(input, text)
 }
 
 /// The list, one todo a line.
@@ -29,12 +29,15 @@ pub(super) fn todos(todos: &[Todo]) -> Parts {
     Parts { facts: vec![count], body: rows.join("\n"), partial: false }
 }
 
-fn bounded(input: &ProjectionInput<'_>, text: &str, saved: Option<&str>) -> Parts {
-    let whole = || Parts { body: text.to_owned(), ..Parts::default() };
-    let Some(path) = saved else { return whole() };
-    if tokens(text) <= input.budget.general_tokens && text.lines().count() <= GENERAL_LINES {
-        return whole();
-    }
+/// Whether a text is so long that the view shows its head and tail, once it is saved.
+pub fn exceeds_general(text: &str, budget: Budget) -> bool {
+    // No byte costs more than a token: what is shorter than both limits is not counted.
+    text.len() > GENERAL_LINES.min(usize::try_from(budget.general_tokens).unwrap_or(usize::MAX))
+        && (tokens(text) > budget.general_tokens || text.split_inclusive('\n').count() > GENERAL_LINES)
+}
+
+fn bounded(input: &ProjectionInput<'_>, text: &str) -> Parts {
+    let Saved::At(path) = input.saved else { return Parts { body: text.to_owned(), ..Parts::default() } };
     let all: Vec<&str> = text.split('\n').collect();
     let all = if text.ends_with('\n') { all.split_last().map_or(&[][..], |(_, rest)| rest) } else { &all[..] };
     let long = long_lines(all);
@@ -47,7 +50,17 @@ fn bounded(input: &ProjectionInput<'_>, text: &str, saved: Option<&str>) -> Part
     } else {
         (numbered, Vec::new())
     };
-    let lines = Lines { path, version: None, numbered: false, head, tail, last: count, long: &long, in_order: false };
+    let lines = Lines {
+        path,
+        version: None,
+        numbered: false,
+        head,
+        tail,
+        last: count,
+        long: &long,
+        in_order: false,
+        outline: &[],
+    };
     let shown = lines.show(room(input.budget.general_tokens, path));
     Parts { facts: vec![counted(count, "line", "lines")], body: shown.body, partial: shown.partial }
 }

@@ -131,6 +131,8 @@ fn every_kind_of_result_has_its_golden_form() {
             tail: Some(Tail { first_line: 9, lines: vec!["nine".into()] }),
             asked_until: Some(9),
             expected: Some("ffffffffffffffffffffffffffffffff".into()),
+            unended: false,
+            grows: false,
         }),
     );
     check_result(
@@ -142,6 +144,7 @@ fn every_kind_of_result_has_its_golden_form() {
             entries: vec![Entry { path: "a.rs".into(), kind: EntryKind::File, size: Some(3) }],
             ignored: 1,
             notes: vec!["b: permission denied".into()],
+            args: serde_json::Value::Null,
         }),
     );
     check_result(
@@ -153,6 +156,7 @@ fn every_kind_of_result_has_its_golden_form() {
                 path: "a.rs".into(),
                 count: 1,
                 lines: vec![MatchLine { line: 3, text: "fn main".into(), cut: None, is_match: true }],
+                source: None,
             }],
             total: 1,
             more: false,
@@ -160,6 +164,7 @@ fn every_kind_of_result_has_its_golden_form() {
             notes: vec![],
             pattern: "fn".into(),
             base: Some("src".into()),
+            args: serde_json::Value::Null,
         }),
     );
     check_result(

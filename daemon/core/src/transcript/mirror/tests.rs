@@ -108,6 +108,7 @@ fn results_are_readable_whole() {
         ],
         ignored: 2,
         notes: vec!["c: permission denied".into()],
+        args: serde_json::Value::Null,
     };
     assert_eq!(
         full_text(&Body::Entries(entries)),
@@ -120,6 +121,7 @@ fn results_are_readable_whole() {
             path: "a.rs".into(),
             count: 1,
             lines: vec![line(1, "before", false), line(2, "hit", true)],
+            source: None,
         }],
         total: 1,
         more: true,

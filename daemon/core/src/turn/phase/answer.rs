@@ -6,7 +6,7 @@ use super::super::machine::Machine;
 use super::super::state::{Answer, Phase, Slot, SlotState};
 use super::request::WINDOW_FULL;
 use crate::event::{Delta, EventBody, TurnEnd};
-use crate::id::RequestNo;
+use crate::id::{ItemNo, RequestNo};
 use crate::model::error::{ErrorClass, ModelError};
 use crate::model::event::{BlockContent, ModelEvent, StopReason};
 use crate::tool::name;
@@ -224,8 +224,8 @@ impl Machine {
         turn.continued <= MAX_CONTINUED
     }
 
-    pub(in crate::turn) fn remind(&mut self, cause: MetaCause, text: String) {
-        self.add_item(ItemBody::Meta(MetaMessage { cause, text }));
+    pub(in crate::turn) fn remind(&mut self, cause: MetaCause, text: String) -> ItemNo {
+        self.add_item(ItemBody::Meta(MetaMessage { cause, text }))
     }
 
     fn pause(&mut self, delay_ms: u64, why: &str) {

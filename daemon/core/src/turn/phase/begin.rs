@@ -3,18 +3,25 @@
 use super::super::effect::Effect;
 use super::super::input::Prompt;
 use super::super::machine::{MAX_QUEUED, Machine};
-use super::super::state::{Phase, Turn};
+use super::super::state::{Phase, Surroundings, Turn};
 use crate::context;
+use crate::context::edit_history;
 use crate::context::head::{Basis, Head, head};
+use crate::context::rules::Touched;
+use crate::context::tool_facts::tool_facts;
+use crate::context::view::Opening;
 use crate::event::{EventBody, TurnEnd};
 use crate::id::{StepNo, TurnNo};
 use crate::media::Image;
 use crate::model::usage::Usage;
 use crate::tokens::tokens;
 use crate::transcript::batch::SessionState;
-use crate::transcript::epoch::EpochCause;
-use crate::transcript::item::{ItemBody, MetaCause, MetaMessage, NoticeCause, UserMessage};
+use crate::transcript::epoch::{EpochCause, ToolFacts};
+use crate::transcript::item::{ItemBody, MetaCause, NoticeCause, UserMessage};
 use crate::workspace::{Environment, Wanted};
+
+/// Files that are looked at for changes by others: those that the model has seen last.
+const KNOWN_FILES: usize = 200;
 
 /// Characters of the first prompt's first line that make a session's title.
 const TITLE_CHARS: usize = 60;
@@ -49,6 +56,8 @@ impl Machine {
             step: StepNo(0),
             text: prompt.text,
             environment: Box::default(),
+            surroundings: Surroundings::Known,
+            touched: Touched::default(),
             key: prompt.key,
             phase: Phase::Collecting,
             usage: Usage::default(),
@@ -60,7 +69,7 @@ impl Machine {
             same: None,
             steps_allowed: self.settings.max_steps,
         });
-        let wanted = Wanted { attachments: prompt.attachments, known: Vec::new() };
+        let wanted = Wanted { attachments: prompt.attachments, known: self.seen.known(KNOWN_FILES) };
         self.effects.push(Effect::Collect { turn: no, wanted: Box::new(wanted) });
     }
 
@@ -89,11 +98,15 @@ impl Machine {
     /// The environment is known: the user's message and the first request are one commit.
     pub(in crate::turn) fn collected(&mut self, turn: TurnNo, environment: &Environment) {
         let Some(running) = &self.turn else { return };
-        if running.no != turn || !matches!(running.phase, Phase::Collecting) {
+        if running.no != turn {
+            return;
+        }
+        if !matches!(running.phase, Phase::Collecting) {
+            self.surroundings_known(environment);
             return;
         }
         if let Some(turn) = &mut self.turn {
-            turn.environment = Box::new(environment.clone());
+            *turn.environment = environment.clone();
         }
         let text = self.start_turn();
         self.see_revision(environment.revision);
@@ -134,9 +147,7 @@ impl Machine {
     /// The user's message with what is new around it; in a new epoch behind the epoch's head. A text that does not fit the
     /// window is never cut: it is kept in the transcript, not shown to the model, and the error says its size.
     fn state_surroundings(&mut self, text: String, environment: &Environment) -> Result<(), String> {
-        if let Some(cause) = self.view.epoch_due(&self.settings.model) {
-            self.open_epoch(cause, environment);
-        }
+        let opened = self.open_epoch(environment);
         let changes =
             context::changes(environment, self.view.stated(), self.settings.model.context_window, self.prompts());
         let attached = context::attached_files::render(&environment.attached, self.settings.model.context_window);
@@ -146,15 +157,43 @@ impl Machine {
         let pictured = if self.settings.model.images { images.iter().map(Image::tokens).sum() } else { 0 };
         let own = tokens(&text).saturating_add(pictured);
         let before = self.view.next_tokens(&self.settings.model);
-        let around = changes.reminders.iter().chain([&additional_data]).map(|text| tokens(text)).sum::<u64>();
+        let around = changes
+            .reminders
+            .iter()
+            .map(|(_, text)| text)
+            .chain(changes.lists.iter().map(|(_, text)| text))
+            .chain([&additional_data])
+            .map(|text| tokens(text))
+            .sum::<u64>();
         let room = self.settings.model.usable_window();
         if before.saturating_add(own).saturating_add(around) > room {
             let why = too_large(text.len(), own, before.saturating_add(around), room, &self.settings.model.id());
             self.add_item(ItemBody::User(UserMessage { text, images, refused: true, ..UserMessage::default() }));
             return Err(why);
         }
-        for reminder in changes.reminders {
-            self.add_item(ItemBody::Meta(MetaMessage { cause: MetaCause::InstructionsChanged, text: reminder }));
+        if let Some(notice) = changes.notice {
+            self.add_notice(NoticeCause::Info, notice);
+        }
+        let mut stated = changes.stated;
+        // Of a file that is known as it is now again, or not at all, the next change is news.
+        let seen = &self.seen;
+        stated.retain(|block, told| {
+            edit_history::path(block).is_none_or(|path| seen.version(path).is_some_and(|known| known != told))
+        });
+        let (blocks, texts): (Vec<String>, Vec<String>) = changes.reminders.into_iter().unzip();
+        if opened && !texts.is_empty() {
+            // What the history says otherwise than the new head is put right by one message.
+            let item = self.remind(MetaCause::InstructionsChanged, texts.join("\n\n"));
+            stated.say(&blocks, item);
+        } else {
+            for (block, text) in blocks.iter().zip(texts) {
+                let item = self.remind(MetaCause::InstructionsChanged, text);
+                stated.say([block], item);
+            }
+        }
+        if let Some((names, text)) = changes.lists {
+            let item = self.remind(MetaCause::ListsChanged, text);
+            stated.say(&names, item);
         }
         self.tell_stale_todos();
         self.tell();
@@ -162,8 +201,9 @@ impl Machine {
             self.seen.add(shown);
         }
         let message = UserMessage { text, additional_data, images, shown: attached.shown, ..UserMessage::default() };
-        self.add_item(ItemBody::User(message));
-        self.view.state(changes.stated);
+        let item = self.add_item(ItemBody::User(message));
+        stated.say(&changes.said, item);
+        self.view.state(stated);
         Ok(())
     }
 
@@ -177,11 +217,31 @@ impl Machine {
         self.effects.insert(after_commit, Effect::Accepted { turn, queued: false });
     }
 
-    fn open_epoch(&mut self, cause: EpochCause, environment: &Environment) {
-        self.counters.epoch = self.counters.epoch.next();
+    /// Opens a new epoch when one is due; says whether it did.
+    fn open_epoch(&mut self, environment: &Environment) -> bool {
         let head = self.head(environment);
-        let epoch = self.view.open_epoch(self.counters.epoch, cause, self.now, &self.settings.model, head);
-        self.held.epoch = Some(epoch);
+        let facts = tool_facts(&head.tools, &environment.user_info.shell, self.settings.policy.sandbox);
+        let Some(cause) = self.epoch_due(environment, &head, &facts) else { return false };
+        self.counters.epoch = self.counters.epoch.next();
+        let opening = Opening { no: self.counters.epoch, cause, at: self.now };
+        self.held.epoch = Some(self.view.open_epoch(opening, &self.settings.model, head, facts));
+        true
+    }
+
+    /// Why a new epoch is due at a turn's start, if one is. Surroundings that could not be collected are no reason for one.
+    fn epoch_due(&self, environment: &Environment, head: &Head, facts: &ToolFacts) -> Option<EpochCause> {
+        let (view, model) = (&self.view, &self.settings.model);
+        if let Some(cause) = view.epoch_due(model) {
+            return Some(cause);
+        }
+        if environment.user_info.roots.is_empty() {
+            return None;
+        }
+        if view.tools_differ(facts) {
+            return Some(EpochCause::ToolsChanged);
+        }
+        // The same bytes once more would cost a full statement of the repository and give nothing.
+        (view.is_cold(self.now, model) && view.head_differs(head, model)).then_some(EpochCause::Cold)
     }
 
     /// The head that an epoch would have now.

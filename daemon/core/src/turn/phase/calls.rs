@@ -11,6 +11,7 @@ use crate::permission::policy::{Decision, decide, grants};
 use crate::permission::rule::Scope;
 use crate::tool::call::{Call, FileChange, Prepared};
 use crate::tool::outcome::{Body, Outcome, Status};
+use crate::tool::projection::cursor;
 use crate::tool::spec::{Class, Kind};
 use crate::tool::{args, name};
 use crate::transcript::batch::SessionState;
@@ -92,12 +93,12 @@ impl Machine {
                 return;
             }
         };
-        let cursor = args.get("cursor").and_then(serde_json::Value::as_str).map(str::to_owned);
+        let cursor = cursor::of_args(&args);
         let call = Call { id, tool: spec.name.to_owned(), args };
         slot.call = Some(call.clone());
         if let Some(cursor) = cursor {
             slot.state = SlotState::Loading;
-            self.load_cursor(id, &cursor);
+            self.load_cursor(&call, cursor);
         } else if spec.kind == Kind::Host {
             slot.state = SlotState::Running;
             self.run_host(&call);

@@ -6,11 +6,17 @@ use crate::event::EventBody;
 use crate::id::CallId;
 use crate::tool::call::Call;
 use crate::tool::outcome::{Body, Outcome, Status, Todo};
+use crate::tool::projection::cursor::{self, Cursor, NotACursor};
 
 impl Machine {
     pub(in crate::turn) fn run_host(&mut self, call: &Call) {
         let outcome = match call.tool.as_str() {
             "todo_write" => self.write_todos(call),
+            "fetch_rules" => match self.fetch_rules(call) {
+                Some(outcome) => outcome,
+                // It waits for the surroundings.
+                None => return,
+            },
             "enter_plan_mode" => self.enter_plan_mode(),
             super::plan::EXIT => return self.exit_plan_mode(call),
             other => Outcome::failed(format!("`{other}` cannot be called here.")),
@@ -38,54 +44,31 @@ impl Machine {
         Outcome { status: Status::Ok, body: Body::Todos(self.todos.clone()) }
     }
 
-    /// A cursor is `<call id>:<entry>` over the saved outcome of that call.
-    pub(in crate::turn) fn load_cursor(&mut self, id: CallId, cursor: &str) {
-        match parse_cursor(cursor) {
-            Some((of, _)) => self.effects.push(Effect::LoadResult { call: id, of }),
-            None => self.settle(
-                id,
-                Outcome::failed(format!(
-                    "`{cursor}` is not a cursor. A cursor is copied from an earlier result, such as c7:200; \
-                     without one the search begins anew."
-                )),
-            ),
+    /// Has the saved outcome loaded that a cursor names.
+    pub(in crate::turn) fn load_cursor(&mut self, call: &Call, cursor: Result<Cursor, NotACursor>) {
+        match cursor {
+            Ok(cursor) => self.effects.push(Effect::LoadResult { call: call.id, of: cursor.call }),
+            Err(error) => self.settle(call.id, dead(call, &error.to_string())),
         }
     }
 
+    /// Shows the page that a cursor asks for. No tool runs.
     pub(in crate::turn) fn result_loaded(&mut self, id: CallId, result: Result<Box<Outcome>, String>) {
         let Some(slot) = self.slot(id) else { return };
         if !matches!(slot.state, super::super::state::SlotState::Loading) {
             return;
         }
-        let cursor = slot
-            .call
-            .as_ref()
-            .and_then(|call| call.args.get("cursor"))
-            .and_then(serde_json::Value::as_str)
-            .and_then(parse_cursor);
-        match (result, cursor) {
-            (Ok(outcome), Some((of, entry))) => self.settle_page(id, *outcome, of, entry),
-            (Err(text), _) => self.settle(id, Outcome::failed(text)),
-            (Ok(_), None) => self.settle(id, Outcome::failed("The cursor could not be read.")),
+        let Some(call) = slot.call.clone() else { return };
+        let Some(Ok(at)) = cursor::of_args(&call.args) else { return };
+        match result.and_then(|outcome| cursor::check(&call.tool, at, &outcome).map(|()| outcome)) {
+            Ok(outcome) => self.settle_page(id, *outcome, at),
+            Err(why) => self.settle(id, dead(&call, &why)),
         }
         self.advance();
     }
 }
 
-fn parse_cursor(cursor: &str) -> Option<(CallId, u64)> {
-    let (call, entry) = cursor.trim().split_once(':')?;
-    Some((call.parse().ok()?, entry.parse().ok()?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cursor_names_a_call_and_an_entry() {
-        assert_eq!(parse_cursor("c7:200"), Some((CallId(7), 200)));
-        for bad in ["", "c7", "7:1", "c7:", "c7:-1", "c7:x"] {
-            assert_eq!(parse_cursor(bad), None, "{bad}");
-        }
-    }
+/// The result of a cursor that leads nowhere.
+fn dead(call: &Call, why: &str) -> Outcome {
+    Outcome::failed(cursor::dead(&call.tool, &call.args, why))
 }

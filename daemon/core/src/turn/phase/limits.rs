@@ -39,6 +39,11 @@ impl Machine {
         false
     }
 
+    /// Whether the user has to be asked before the next request.
+    pub(super) fn is_at_limit(&self) -> bool {
+        !self.reached().is_empty()
+    }
+
     fn reached(&self) -> Vec<Reached> {
         let Some(turn) = &self.turn else { return Vec::new() };
         let mut reached = Vec::new();

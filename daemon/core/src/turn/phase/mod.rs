@@ -13,5 +13,7 @@ mod mode;
 mod outcome;
 mod plan;
 mod request;
+mod rules;
+mod save;
 mod seen;
 pub(super) mod suspend;

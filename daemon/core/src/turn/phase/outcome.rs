@@ -7,7 +7,8 @@ use crate::id::{CallId, EvidenceId};
 use crate::ledger::OpState;
 use crate::tokens::tokens;
 use crate::tool::outcome::{Body, Outcome, Status};
-use crate::tool::projection::{Projection, ProjectionInput, project};
+use crate::tool::projection::cursor::Cursor;
+use crate::tool::projection::{Projection, ProjectionInput, Saved, project};
 use crate::transcript::batch::StoredProjection;
 use crate::transcript::item::{ItemBody, NoticeCause, Observation, ToolResult};
 
@@ -27,20 +28,30 @@ impl Machine {
     }
 
     /// Writes a call's result: item, projection, and the operation's end. The caller goes on with `advance`.
+    /// A long text is saved first, and its result is written when that is done.
     pub(in crate::turn) fn settle(&mut self, id: CallId, outcome: Outcome) {
-        let projection = self.project(id, &outcome, None);
+        if let Some(outcome) = self.save_first(id, outcome) {
+            self.settle_with(id, outcome, Saved::No);
+        }
+    }
+
+    pub(in crate::turn) fn settle_with(&mut self, id: CallId, outcome: Outcome, saved: Saved<'_>) {
+        let mut projection = self.project(id, &outcome, saved, None);
+        if let Some(problem) = self.too_large(&outcome, saved, &projection) {
+            projection = self.project(id, &Outcome::failed(problem), Saved::No, None);
+        }
         self.store_result(id, outcome, projection);
     }
 
-    /// Answers a continuation from the saved outcome of `of`, beginning at `entry`. What is saved for this call is the
-    /// page itself: the whole is kept once.
-    pub(in crate::turn) fn settle_page(&mut self, id: CallId, outcome: Outcome, of: CallId, entry: u64) {
-        let projection = self.project(id, &outcome, Some((of, entry)));
+    /// Answers a continuation from the saved outcome that a cursor names. What is saved for this call is the page itself:
+    /// the whole is kept once.
+    pub(in crate::turn) fn settle_page(&mut self, id: CallId, outcome: Outcome, at: Cursor) {
+        let projection = self.project(id, &outcome, Saved::No, Some(at));
         let page = Outcome { status: outcome.status, body: Body::Text(projection.text.clone()) };
         self.store_result(id, page, projection);
     }
 
-    fn project(&mut self, id: CallId, outcome: &Outcome, page: Option<(CallId, u64)>) -> Projection {
+    fn project(&mut self, id: CallId, outcome: &Outcome, saved: Saved<'_>, page: Option<Cursor>) -> Projection {
         let evidence = EvidenceId { call: id, revision: self.revision };
         let tool = self.slot(id).map(|slot| slot.tool.clone()).unwrap_or_default();
         project(&ProjectionInput {
@@ -50,9 +61,8 @@ impl Machine {
             evidence,
             approximate: true,
             budget: self.settings.projection,
-            cursor: page.map(|(_, entry)| entry),
-            saved_path: None,
-            continuation_of: page.map(|(of, _)| of),
+            cursor: page,
+            saved,
         })
     }
 
@@ -91,6 +101,8 @@ impl Machine {
             is_error: projection.is_error,
             tokens: projection.tokens,
             partial: projection.partial,
+            saved: projection.saved,
+            whole: projection.whole,
             shown,
         };
         if let Some(again) = self.count_same(id, &outcome) {
@@ -155,7 +167,7 @@ impl Machine {
                 | SlotState::Renewing(_)
                 | SlotState::Ready(..)
                 | SlotState::Loading => ended.push((slot.id, None)),
-                SlotState::Done => {}
+                SlotState::Saving(_) | SlotState::Done => {}
             }
         }
         for (id, asked) in ended {

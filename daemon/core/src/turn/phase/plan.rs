@@ -41,15 +41,14 @@ impl Machine {
             return;
         }
         let given = call.args.get("plan").and_then(serde_json::Value::as_str).filter(|plan| !plan.trim().is_empty());
-        match given {
-            Some(plan) => self.ask_about_plan(call.id, plan.to_owned()),
-            None => {
-                if let Some(slot) = self.slot(call.id) {
-                    slot.state = SlotState::Loading;
-                }
-                self.effects.push(Effect::ReadPlan { call: call.id });
-            }
+        if let Some(plan) = given {
+            self.ask_about_plan(call.id, plan.to_owned());
+            return;
         }
+        if let Some(slot) = self.slot(call.id) {
+            slot.state = SlotState::Loading;
+        }
+        self.effects.push(Effect::ReadPlan { call: call.id });
     }
 
     pub(in crate::turn) fn plan_read(&mut self, id: CallId, result: Result<Option<String>, String>) {

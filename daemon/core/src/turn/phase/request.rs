@@ -14,6 +14,10 @@ impl Machine {
     pub(in crate::turn) fn request(&mut self) {
         self.add_steering();
         self.tell();
+        let said = self.view.stated().clone();
+        if !self.is_at_limit() {
+            self.tell_rules();
+        }
         self.tell_mode();
         if !self.may_go_on() {
             return;
@@ -24,6 +28,8 @@ impl Machine {
                 "The conversation has about {tokens} tokens now, and {} takes {room} in all. {WINDOW_FULL}",
                 self.settings.model.id()
             );
+            // What is not sent has not been said.
+            self.view.state(said);
             self.add_notice(NoticeCause::Limit, text.clone());
             self.finish(TurnEnd::ModelError, Some(text));
             return;

@@ -14,6 +14,7 @@ impl Machine {
         result: Result<Prepared, String>,
     ) -> Result<Prepared, String> {
         let prepared = result?;
+        self.touch(&prepared);
         if let Some(slot) = self.slot(id) {
             slot.target = prepared.targets.first().map(|target| target.path.clone());
         }
@@ -28,6 +29,9 @@ impl Machine {
     pub(in crate::turn) fn note_shown(&mut self, id: CallId, outcome: &Outcome, shown: Vec<Shown>) -> Vec<Shown> {
         let shown: Vec<Shown> = if let Body::Edit(edited) = &outcome.body {
             edited.files.iter().filter_map(|file| self.seen.after(file)).collect()
+        } else if let Body::Matches(_) = &outcome.body {
+            // A search names the files itself.
+            shown
         } else {
             // Without a target it is not known which file the shown path is.
             let Some(path) = self.slot(id).and_then(|slot| slot.target.clone()) else { return Vec::new() };

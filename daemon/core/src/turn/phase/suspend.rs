@@ -5,7 +5,8 @@ use super::super::effect::Effect;
 use super::super::input::TimerId;
 use super::super::load::Loaded;
 use super::super::machine::{Life, Machine};
-use super::super::state::{Phase, Slot, SlotState, Turn};
+use super::super::state::{Phase, Slot, SlotState, Surroundings, Turn};
+use crate::context::rules::Touched;
 use crate::event::{Ask, EventBody, TurnEnd};
 use crate::id::CallId;
 use crate::model::usage::Usage;
@@ -103,6 +104,8 @@ pub(in crate::turn) fn taken_up(loaded: &Loaded, max_steps: u64) -> Option<Turn>
     };
     Some(Turn {
         environment: Box::default(),
+        surroundings: Surroundings::Unknown,
+        touched: touched(loaded),
         no: loaded.running_turn?,
         step: row.step,
         text: String::new(),
@@ -118,6 +121,16 @@ pub(in crate::turn) fn taken_up(loaded: &Loaded, max_steps: u64) -> Option<Turn>
         // As when it was asked whether it may go on.
         steps_allowed: if about_turn.is_some() { row.step.0.min(max_steps) } else { max_steps.max(row.step.0 + 1) },
     })
+}
+
+/// What the results of the last answer show of files; what else its calls touched is not stored.
+fn touched(loaded: &Loaded) -> Touched {
+    let unsent = loaded.view.unsent.iter().filter_map(|item| match &item.body {
+        ItemBody::ToolResult(result) => loaded.view.projections.get(&result.call),
+        _ => None,
+    });
+    let paths = unsent.flat_map(|projection| &projection.shown).map(|shown| shown.path.clone());
+    Touched { paths: paths.collect(), nested: Vec::new() }
 }
 
 /// The calls of the last answer: done, asked about, or not begun.

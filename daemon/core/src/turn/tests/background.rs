@@ -13,7 +13,7 @@ use crate::tool::outcome::{Body, Exit, Outcome, Status, TaskEnd};
 use crate::transcript::item::{ItemBody, MetaCause};
 
 /// A turn whose only call so far went on in the background; the next request is out.
-fn begun() -> World {
+pub(super) fn begun() -> World {
     let mut world = world();
     world.prompt("start it");
     collect(&mut world);
@@ -28,7 +28,7 @@ fn begun() -> World {
     world
 }
 
-fn end(exit: Option<Exit>) -> InputBody {
+pub(super) fn end(exit: Option<Exit>) -> InputBody {
     InputBody::TaskEnded(TaskEnd { call: CallId(1), exit, duration_ms: 2_500, told: false })
 }
 

@@ -12,15 +12,32 @@ use crate::path::WorkspacePath;
 use crate::permission::policy::Mode;
 use crate::tool::call::{Prepared, Target, Zone};
 use crate::tool::outcome::{Body, CommandRun, Exit, Outcome, Output, Status, TaskEnd, TaskState};
-use crate::workspace::AttachedFile;
+use crate::workspace::{AttachedFile, InstructionSource, MemoryEntry, Rule};
 use proptest::prelude::*;
 
 /// One random decision: what happens next, and how.
 #[derive(Debug, Clone, Copy)]
-struct Dice(u8, u8, u8);
+pub(super) struct Dice(pub(super) u8, pub(super) u8, pub(super) u8);
 
-fn dice() -> impl Strategy<Value = Dice> {
+pub(super) fn dice() -> impl Strategy<Value = Dice> {
     (any::<u8>(), any::<u8>(), any::<u8>()).prop_map(|(a, b, c)| Dice(a, b, c))
+}
+
+/// A world with rules about what its calls touch, memories and skills.
+fn world() -> World {
+    let mut world = World::new(Api::OpenaiChat);
+    world.environment.user_info.roots = vec!["/w".into()];
+    let rule = |name: &str, globs: &[&str]| Rule {
+        name: name.into(),
+        path: format!("/w/.plimsoll/rules/{name}.md"),
+        root: Some(0),
+        description: None,
+        globs: globs.iter().map(|glob| (*glob).into()).collect(),
+        text: format!("Rule {name}."),
+    };
+    world.environment.rules = vec![rule("all", &["*"]), rule("asked", &[])];
+    world.environment.memories = vec![MemoryEntry { id: "m1".into(), title: "One".into(), path: "/d/m1.md".into() }];
+    world
 }
 
 fn prepared(dice: Dice, command: bool) -> Result<Prepared, String> {
@@ -31,7 +48,14 @@ fn prepared(dice: Dice, command: bool) -> Result<Prepared, String> {
         _ => Zone::Root(WorkspacePath::new(0, "a")),
     };
     let targets = vec![Target { path: "/w/a".into(), zone }];
-    Ok(Prepared { targets, command: command.then(|| "make".to_owned()), title: "do it".into(), ..Prepared::default() })
+    let nested = InstructionSource { path: "/w/sub/AGENTS.md".into(), text: format!("Nested {}.", dice.2 % 2) };
+    Ok(Prepared {
+        targets,
+        command: command.then(|| "make".to_owned()),
+        title: "do it".into(),
+        nested: if dice.2.is_multiple_of(3) { vec![nested] } else { vec![] },
+        ..Prepared::default()
+    })
 }
 
 /// A command that goes on in the background.
@@ -63,6 +87,11 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
             if dice.2.is_multiple_of(5) {
                 world.environment.instructions[0].text.push('!');
             }
+            if dice.1.is_multiple_of(5) {
+                world.environment.rules[0].text.push('!');
+                world.environment.memories[0].title.push('!');
+            }
+            world.collected.insert(turn, world.environment.clone());
             let mut environment = Box::new(world.environment.clone());
             if dice.2.is_multiple_of(7) {
                 environment.images.push(picture("shot"));
@@ -89,12 +118,19 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
                 world.pending.push(Pending::Task(call.id));
                 in_background(call.id)
             } else {
-                Body::Text(format!("result of {}", call.id))
+                // Some are longer than the general limit of lines.
+                let lines = if dice.1 % 5 == 4 { 2_500 } else { 1 };
+                Body::Text(format!("result of {}\n", call.id).repeat(lines))
             };
             let outcome = Outcome { status, body };
             world.input(InputBody::ToolFinished { call: call.id, outcome, revision: Revision(u64::from(dice.2)) });
         }
         Pending::Load(call) => world.input(InputBody::ResultLoaded { call, result: Err("no such call".into()) }),
+        Pending::Save(call) => {
+            let full = dice.1.is_multiple_of(3);
+            let result = if full { Err("disk full".to_owned()) } else { Ok(format!("/data/s/artifacts/{call}.txt")) };
+            world.input(InputBody::TextSaved { call, result });
+        }
         Pending::Plan(call) => {
             let plan = (!dice.2.is_multiple_of(3)).then(|| "1. look".to_owned());
             world.input(InputBody::PlanRead { call, result: Ok(plan) });
@@ -143,6 +179,7 @@ fn model(world: &mut World, dice: Dice, request: crate::id::RequestNo, body: Vec
                     1 => call("no_such_tool", "{}"),
                     2 | 3 => call("run_terminal_cmd", r#"{"command":"make"}"#),
                     4 => call("todo_write", r#"{"merge":false,"todos":[{"id":"1","content":"x","status":"pending"}]}"#),
+                    5 if dice.1 & 1 == 0 => call("fetch_rules", r#"{"rule_names":["asked"]}"#),
                     7 => call("enter_plan_mode", "{}"),
                     8 => call("exit_plan_mode", if dice.1 < 128 { "{}" } else { r#"{"plan":"1. look"}"# }),
                     5 => call("grep", r#"{"pattern":"x","cursor":"c1:5"}"#),
@@ -155,7 +192,7 @@ fn model(world: &mut World, dice: Dice, request: crate::id::RequestNo, body: Vec
     }
 }
 
-fn act(world: &mut World, dice: Dice, crashes: bool) {
+pub(super) fn act(world: &mut World, dice: Dice, crashes: bool) {
     match dice.0 % 24 {
         0 => world.prompt("do something"),
         1 => world.input(InputBody::Steer("and this".into())),
@@ -167,7 +204,7 @@ fn act(world: &mut World, dice: Dice, crashes: bool) {
                 world.input(InputBody::Answer { ask, choice, advice: None });
             }
         }
-        7 if crashes && dice.1.is_multiple_of(2) => world.crash(Api::OpenaiChat),
+        7 if crashes && dice.1.is_multiple_of(2) => world.crash(world.machine.settings.model.api),
         8 if dice.1.is_multiple_of(3) => world.input(InputBody::SessionChanged),
         10 if dice.1.is_multiple_of(2) => {
             let mode = [Mode::Plan, Mode::Ask, Mode::Plan, Mode::AcceptEdits][dice.2 as usize % 4];
@@ -183,7 +220,7 @@ fn act(world: &mut World, dice: Dice, crashes: bool) {
 }
 
 /// Nobody asks for anything any more: all that is pending is answered, well, until nothing is.
-fn run_down(world: &mut World) {
+pub(super) fn run_down(world: &mut World) {
     for round in 0..4_000 {
         if let Some(ask) = world.open_asks().first().copied() {
             world.input(InputBody::Answer { ask, choice: AskChoice::Reject, advice: None });
@@ -203,7 +240,7 @@ proptest! {
 
     #[test]
     fn any_interleaving_keeps_calls_and_results_paired_and_ends(rolls in proptest::collection::vec(dice(), 1..160), crashes: bool) {
-        let mut world = World::new(Api::OpenaiChat);
+        let mut world = world();
         world.prompt("begin");
         for roll in rolls {
             act(&mut world, roll, crashes);
@@ -222,7 +259,7 @@ proptest! {
 
     #[test]
     fn a_session_taken_up_again_sends_the_same_bytes(rolls in proptest::collection::vec(dice(), 1..120)) {
-        let mut world = World::new(Api::OpenaiChat);
+        let mut world = world();
         world.prompt("begin");
         for roll in rolls {
             act(&mut world, roll, false);
@@ -230,7 +267,7 @@ proptest! {
         run_down(&mut world);
         let stored = world.stored.clone();
         let next = |world: &mut World| {
-            world.environment = World::new(Api::OpenaiChat).environment;
+            world.environment = self::world().environment;
             world.pending.clear();
             world.bodies.clear();
             world.prompt("go on");

@@ -22,7 +22,7 @@ use crate::tool::projection::Budget;
 use crate::transcript::batch::{Batch, SessionState, StoredProjection};
 use crate::transcript::epoch::{Epoch, RequestEnd, RequestRow};
 use crate::transcript::item::{Item, ItemBody};
-use crate::workspace::{Environment, GitBlock, InstructionSource};
+use crate::workspace::{Environment, GitBlock, InstructionSource, UserInfo};
 use std::collections::BTreeMap;
 
 /// What was committed, checked as it comes.
@@ -104,7 +104,17 @@ impl Stored {
     pub(super) fn load(&self) -> Loaded {
         let epoch = self.epochs.last().cloned();
         let of_epoch = |row: &&RequestRow| Some(row.epoch) == epoch.as_ref().map(|epoch| epoch.no);
-        let last_request = self.requests.iter().rfind(of_epoch).cloned();
+        let mut last_request = self.requests.iter().rfind(of_epoch).cloned();
+        let mut carried = Vec::new();
+        if let (None, Some(epoch)) = (&last_request, &epoch) {
+            // The newest epoch with requests before it, as long as all between have the same wire.
+            let before = self.epochs.iter().rev().skip(1).take_while(|before| before.has_wire_of(epoch));
+            let requests = before.map(|before| self.requests.iter().filter(|row| row.epoch == before.no));
+            if let Some(rows) = requests.map(Iterator::collect::<Vec<_>>).find(|rows| !rows.is_empty()) {
+                carried = rows.iter().flat_map(|row| row.tail.clone()).collect();
+                last_request = rows.last().map(|row| (*row).clone());
+            }
+        }
         let seen = last_request.as_ref().map(|row| row.last_item).unwrap_or_default();
         let turn = self.events.iter().filter_map(|event| turn_of(&event.body)).max().unwrap_or_default();
         let of = |is: fn(&EventBody) -> bool| {
@@ -138,6 +148,7 @@ impl Stored {
             last_request_ended: last_request.as_ref().is_some_and(|row| self.ends.contains_key(&row.no)),
             view: StoredView {
                 sent: self.requests.iter().filter(of_epoch).flat_map(|row| row.tail.clone()).collect(),
+                carried,
                 unsent: self.items.iter().filter(|item| item.no > seen).cloned().collect(),
                 rerender: self.items.iter().filter(|item| item.no <= seen).cloned().collect(),
                 projections: self.projections.clone(),
@@ -191,6 +202,7 @@ pub(super) enum Pending {
     Prepare(Call),
     Run(Call),
     Load(CallId),
+    Save(CallId),
     Plan(CallId),
     Timer(super::super::input::TimerId),
     /// A command in the background, which ends some time.
@@ -206,11 +218,15 @@ pub(super) struct World {
     /// Calls that were told to end.
     pub(super) stopping: Vec<CallId>,
     pub(super) bodies: Vec<Vec<u8>>,
+    /// The request that each of them is of.
+    pub(super) numbers: Vec<RequestNo>,
     pub(super) text: String,
     /// Turns with whether they were told as waiting.
     pub(super) accepted: Vec<(TurnNo, bool)>,
     pub(super) answers: Vec<(AskId, bool)>,
     pub(super) environment: Environment,
+    /// What turns were given as their surroundings.
+    pub(super) collected: BTreeMap<TurnNo, Environment>,
     pub(super) fail_commits: bool,
     /// How often a turn was suspended.
     pub(super) suspended: usize,
@@ -250,14 +266,17 @@ impl World {
             pending: Vec::new(),
             stopping: Vec::new(),
             bodies: Vec::new(),
+            numbers: Vec::new(),
             text: String::new(),
             accepted: Vec::new(),
             answers: Vec::new(),
             environment: Environment {
+                user_info: UserInfo { roots: vec!["/w".into()], ..UserInfo::default() },
                 git: vec![GitBlock::NotARepository],
                 instructions: vec![InstructionSource { path: "AGENTS.md".into(), text: "Be brief.".into() }],
                 ..Environment::default()
             },
+            collected: BTreeMap::new(),
             fail_commits: false,
             suspended: 0,
             clock: 0,
@@ -284,6 +303,7 @@ impl World {
                 Effect::CallModel(call) => {
                     assert!(self.stored.requests.iter().any(|row| row.no == call.no), "no request before its record");
                     self.bodies.push(call.body.clone());
+                    self.numbers.push(call.no);
                     self.pending.push(Pending::Model(call.no, call.body));
                 }
                 Effect::StopModel(no) => {
@@ -298,6 +318,7 @@ impl World {
                 }
                 Effect::StopTool(call) => self.stopping.push(call),
                 Effect::LoadResult { call, .. } => self.pending.push(Pending::Load(call)),
+                Effect::SaveText { call, .. } => self.pending.push(Pending::Save(call)),
                 Effect::ReadPlan { call } => self.pending.push(Pending::Plan(call)),
                 Effect::StartTimer { id, .. } => self.pending.push(Pending::Timer(id)),
                 Effect::Accepted { turn, queued } => self.accepted.push((turn, queued)),
@@ -318,6 +339,11 @@ impl World {
         self.input(InputBody::SessionChanged);
     }
 
+    /// The time of the next input.
+    pub(super) fn now(&self) -> Timestamp {
+        Timestamp(self.clock + 1_000)
+    }
+
     pub(super) fn open_asks(&self) -> Vec<AskId> {
         self.stored.asks.values().filter(|ask| ask.resolution.is_none()).map(|ask| ask.id).collect()
     }
@@ -329,8 +355,18 @@ impl World {
         self.machine = Machine::load(self.stored.load(), self.machine.settings.clone());
     }
 
+    /// Time passes.
+    pub(super) fn wait(&mut self, seconds: i64) {
+        self.clock += seconds * 1_000;
+    }
+
     /// The daemon dies and is started again: only what was committed is left.
     pub(super) fn crash(&mut self, api: Api) {
+        self.crash_into(settings(api));
+    }
+
+    /// The same, with other settings or another build.
+    pub(super) fn crash_into(&mut self, settings: Settings) {
         self.pending.clear();
         self.stopping.clear();
         let loaded = self.stored.load();
@@ -343,7 +379,7 @@ impl World {
             None,
             "settling twice adds nothing"
         );
-        self.machine = Machine::load(loaded, Settings { mode: self.stored.mode, ..settings(api) });
+        self.machine = Machine::load(loaded, Settings { mode: self.stored.mode, ..settings });
     }
 
     /// Every call has exactly one result, every question an end, nothing still runs.

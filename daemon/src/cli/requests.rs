@@ -1,0 +1,166 @@
+//! `plimsoll requests`: every request of a session, what of it was kept, cached and paid.
+
+use super::args;
+use super::connect::{self, CommandError};
+use super::inspect::{self, dollars, share, thousands};
+use super::out::{self, Style};
+use super::reach::Spawn;
+use crate::rpc::client::RpcClient;
+use plimsoll_protocol::request::{ListResult, RequestApiClient, RequestInfo, Total};
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+/// Requests in one answer.
+const PAGE: u32 = 500;
+
+/// Runs the command.
+pub fn main(arguments: &args::Requests) -> ExitCode {
+    connect::with_client(Spawn::WhenNone, async |client, _| {
+        let session = inspect::session(&client, arguments.session.as_deref(), arguments.project.as_deref()).await?;
+        let (requests, total) = all(&client, &session, arguments.limit).await?;
+        if arguments.json {
+            for request in &requests {
+                out::json(request)?;
+            }
+        } else if requests.is_empty() {
+            out::note("no request was sent yet; `plimsoll inspect` shows what the next one would be");
+        } else {
+            out::print(&table(&requests, &total, Style::of_stdout()))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// The newest requests, oldest first.
+async fn all(client: &RpcClient, session: &str, limit: u32) -> Result<(Vec<RequestInfo>, Total), CommandError> {
+    let mut found: VecDeque<RequestInfo> = VecDeque::new();
+    let mut before = None;
+    loop {
+        let left = limit.saturating_sub(u32::try_from(found.len()).unwrap_or(u32::MAX));
+        let page: ListResult =
+            RequestApiClient::list(client, session.to_owned(), before, Some(left.clamp(1, PAGE))).await?;
+        for request in page.requests.into_iter().rev() {
+            found.push_front(request);
+        }
+        before = page.next_before;
+        if before.is_none() || found.len() >= limit as usize {
+            return Ok((found.into(), page.total));
+        }
+    }
+}
+
+fn table(requests: &[RequestInfo], total: &Total, style: Style) -> String {
+    let head = "  no  turn      tokens       bytes    kept  expected  reported       cost";
+    let mut text = format!("{}\n", style.bold(head));
+    for one in requests {
+        let tokens = one.usage.map_or(one.tokens, |usage| usage.input);
+        let kept = one.kept.as_ref().map_or_else(|| "-".to_owned(), |kept| share(kept.tokens, kept.of_tokens));
+        let reported = one.usage.map_or_else(|| "-".to_owned(), |usage| thousands(usage.cache_read));
+        let cost = one.cost.map_or_else(|| "-".to_owned(), dollars);
+        let place = format!("{}.{}", one.turn, one.step);
+        let _ = writeln!(
+            text,
+            "{:>4}  {place:<6} {:>9} {:>11}  {kept:>6} {:>9} {reported:>9}  {cost:>9}",
+            one.request,
+            thousands(tokens),
+            thousands(one.bytes),
+            thousands(one.cached_expected)
+        );
+        if let Some(broke) = &one.broke {
+            let line = format!(
+                "      broke at {} (layer {}): {}; {} tokens not kept",
+                out::short(&broke.name, 24),
+                broke.layer,
+                out::short(&broke.cause, 20),
+                thousands(broke.lost_tokens)
+            );
+            let _ = writeln!(text, "{}", style.removed(&line));
+        }
+        if let Some(error) = &one.error {
+            let _ = writeln!(text, "{}", style.removed(&format!("      failed: {}", out::short(error, 64))));
+        }
+    }
+    let Total { requests, bytes, usage, cached_expected, breaks, cost, price_as_of } = total;
+    let _ = writeln!(
+        text,
+        "{requests} requests, {} bytes, {} tokens in, {} out, {breaks} breaks",
+        thousands(*bytes),
+        thousands(usage.input),
+        thousands(usage.output)
+    );
+    let _ = writeln!(
+        text,
+        "cached: {} expected, {} reported ({} of the input)",
+        thousands(*cached_expected),
+        thousands(usage.cache_read),
+        share(usage.cache_read, usage.input)
+    );
+    if let (Some(cost), Some(as_of)) = (cost, price_as_of) {
+        let _ = writeln!(text, "cost {} at prices of {as_of}", dollars(*cost));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_protocol::event::Usage;
+    use plimsoll_protocol::request::{Break, Kept};
+
+    #[test]
+    fn the_table_shows_what_was_kept_and_where_it_broke() {
+        let first = RequestInfo {
+            request: 1,
+            turn: 1,
+            step: 1,
+            at: 0,
+            epoch: 1,
+            model: "m".into(),
+            last_item: 2,
+            bytes: 20_000,
+            tokens: 5_000,
+            usage: None,
+            cached_expected: 0,
+            kept: None,
+            broke: None,
+            cost: None,
+            error: Some("it broke".into()),
+        };
+        let second = RequestInfo {
+            request: 2,
+            step: 2,
+            usage: Some(Usage { input: 6_000, cache_read: 4_321, cache_write: 0, output: 9 }),
+            cached_expected: 4_400,
+            kept: Some(Kept { segments: 3, bytes: 100, tokens: 4_000, of_tokens: 5_000 }),
+            broke: Some(Break {
+                layer: 3,
+                name: "dynamic system text".into(),
+                cause: "modelChanged".into(),
+                lost_tokens: 1_000,
+            }),
+            cost: Some(0.5),
+            error: None,
+            ..first.clone()
+        };
+        let total = Total {
+            requests: 2,
+            bytes: 40_000,
+            usage: Usage { input: 6_000, cache_read: 4_321, cache_write: 0, output: 9 },
+            cached_expected: 4_400,
+            breaks: 1,
+            cost: Some(0.5),
+            price_as_of: Some("2026-11-29".into()),
+        };
+        let expected = "  no  turn      tokens       bytes    kept  expected  reported       cost
+   1  1.1        5,000      20,000       -         0         -          -
+      failed: it broke
+   2  1.2        6,000      20,000   80.0%     4,400     4,321    $0.5000
+      broke at dynamic system text (layer 3): modelChanged; 1,000 tokens not kept
+2 requests, 40,000 bytes, 6,000 tokens in, 9 out, 1 breaks
+cached: 4,400 expected, 4,321 reported (72.0% of the input)
+cost $0.5000 at prices of 2026-11-29
+";
+        assert_eq!(table(&[first, second], &total, Style::PLAIN), expected);
+    }
+}

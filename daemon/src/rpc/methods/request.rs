@@ -1,0 +1,102 @@
+//! `request/*`.
+
+use super::super::error::{api, param};
+use super::super::{from_wire, to_wire};
+use crate::session::service::Service;
+use jsonrpsee_core::server::Extensions;
+use jsonrpsee_core::{RpcResult, async_trait};
+use plimsoll_core::id::RequestNo;
+use plimsoll_protocol::request::{GetResult, ListResult, ReplayResult, RequestApiServer};
+
+/// Bytes of a body in one answer. Escaped they may become several times as many, and a message has a limit.
+const PAGE: u32 = 4 * 1024 * 1024;
+const MAX_PAGE: u32 = 16 * 1024 * 1024;
+
+pub struct Methods {
+    pub service: Service,
+}
+
+#[async_trait]
+impl RequestApiServer for Methods {
+    async fn list(
+        &self,
+        context: &Extensions,
+        session: String,
+        before: Option<u64>,
+        limit: Option<u32>,
+    ) -> RpcResult<ListResult> {
+        let (session, limit) = (from_wire::id("session", &session)?, from_wire::list_limit(limit)?);
+        let page = self.service.requests(&super::client(context)?, &session, before.map(RequestNo), limit).await;
+        page.map(|page| to_wire::request::page(&page)).map_err(api)
+    }
+
+    async fn get(
+        &self,
+        context: &Extensions,
+        session: String,
+        request: u64,
+        check: Option<bool>,
+    ) -> RpcResult<GetResult> {
+        let session = from_wire::id("session", &session)?;
+        let (client, check) = (super::client(context)?, check.unwrap_or_default());
+        let detail = self.service.request(&client, &session, RequestNo(request), check).await;
+        detail.map(|detail| to_wire::request::detail(&detail)).map_err(api)
+    }
+
+    async fn replay(
+        &self,
+        session: String,
+        request: u64,
+        offset: Option<u64>,
+        limit: Option<u32>,
+    ) -> RpcResult<ReplayResult> {
+        let session = from_wire::id("session", &session)?;
+        let limit = limit.unwrap_or(PAGE);
+        if !(1..=MAX_PAGE).contains(&limit) {
+            return Err(param("limit", format_args!("{limit} is not between 1 and {MAX_PAGE}")));
+        }
+        let body = self.service.replay(&session, RequestNo(request)).await.map_err(api)?;
+        let bytes = body.len();
+        let start = usize::try_from(offset.unwrap_or_default()).ok().filter(|start| body.is_char_boundary(*start));
+        let Some(start) = start else {
+            let why = format!("the body has {bytes} bytes, and no character begins there");
+            return Err(param("offset", why));
+        };
+        let end = cut(&body, start, limit as usize);
+        Ok(ReplayResult {
+            text: body.get(start..end).unwrap_or_default().to_owned(),
+            offset: start as u64,
+            bytes: bytes as u64,
+            next_offset: (end < bytes).then_some(end as u64),
+        })
+    }
+}
+
+/// The end of a page: about `limit` bytes on, between two characters, and further than its start.
+fn cut(body: &str, start: usize, limit: usize) -> usize {
+    let mut end = start.saturating_add(limit).min(body.len());
+    while !body.is_char_boundary(end) {
+        end += 1;
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_cut_between_characters_and_join_to_the_whole() {
+        let body = "a\u{e4}\u{4f60}b\u{1f600}";
+        for limit in 1..12 {
+            let (mut at, mut joined) = (0, String::new());
+            while at < body.len() {
+                let end = cut(body, at, limit);
+                assert!(end > at);
+                joined.push_str(&body[at..end]);
+                at = end;
+            }
+            assert_eq!(joined, body, "{limit}");
+        }
+    }
+}
