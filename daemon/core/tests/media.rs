@@ -180,7 +180,7 @@ fn attached_files_stand_in_the_turns_own_message_and_once() {
     session.input(InputBody::Model { request, event: ModelEvent::BlockDone { block: 0, content } });
     session.input(InputBody::Model { request, event: ModelEvent::Finished(StopReason::EndTurn) });
     session.prompt("And now?", vec![], vec![]);
-    assert_eq!(session.messages(4), "--- user\n<user_query>\nAnd now?\n</user_query>\n");
+    assert_eq!(session.messages(3), "--- user\n<user_query>\nAnd now?\n</user_query>\n");
 }
 
 #[test]
