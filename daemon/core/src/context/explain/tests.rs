@@ -70,8 +70,6 @@ fn shown(text: &str) -> BTreeMap<CallId, StoredProjection> {
                 tokens: 1,
                 partial: false,
                 shown: vec![],
-                whole: 1,
-                saved: 0,
             };
             (CallId(id), projection)
         })
