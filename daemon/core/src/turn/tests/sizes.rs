@@ -104,7 +104,7 @@ proptest! {
 
     #[test]
     fn after_the_first_turn_the_size_is_within_two_hundredths(
-        turns in prop::collection::vec((0_usize..40_000, 20_usize..1_500, 100_usize..3_000), 3..8),
+        turns in prop::collection::vec((0_usize..40_000, 20_usize..600, 100_usize..600), 3..8),
         reload: bool,
     ) {
         for tokenizer in [by_bytes as Tokenizer, by_words] {
