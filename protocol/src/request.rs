@@ -227,9 +227,56 @@ pub struct ReplayResult {
     pub next_offset: Option<u64>,
 }
 
+/// Parameters of `request/projections`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProjectionsParams {
+    /// The session.
+    pub session: String,
+    /// Over all sessions of its project.
+    #[serde(default)]
+    pub all: Option<bool>,
+}
+
+/// Result of `request/projections`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProjectionsResult {
+    /// By model, then by tool.
+    pub projections: Vec<ProjectionInfo>,
+}
+
+/// What the shortened results of one tool saved with one model, and what of it was read again. Tokens are estimates.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProjectionInfo {
+    /// The model that was sent the results.
+    pub model: String,
+    /// The tool.
+    pub tool: String,
+    /// Results that did not continue another.
+    pub results: u64,
+    /// Those of them that left something out.
+    pub partial: u64,
+    /// Partial ones of which more was asked for later.
+    pub continued: u64,
+    /// Tokens that these results cost in the view.
+    pub tokens: u64,
+    /// Tokens that they left out.
+    pub saved: u64,
+    /// Calls that asked for more of such a result.
+    pub continuations: u64,
+    /// Those of them that brought something new.
+    pub with_new: u64,
+    /// Tokens that they cost in the view.
+    pub reread: u64,
+    /// Tokens of these for what had been shown before.
+    pub repeated: u64,
+}
+
 #[cfg(any(feature = "server", feature = "client"))]
 mod api {
-    use super::{GetResult, ListResult, ReplayResult};
+    use super::{GetResult, ListResult, ProjectionsResult, ReplayResult};
     use jsonrpsee::proc_macros::rpc;
 
     /// What was sent.
@@ -273,6 +320,14 @@ mod api {
             offset: Option<u64>,
             limit: Option<u32>,
         ) -> jsonrpsee::core::RpcResult<ReplayResult>;
+
+        /// What shortened results saved, by model and tool.
+        #[method(name = "projections", param_kind = map)]
+        async fn projections(
+            &self,
+            session: String,
+            all: Option<bool>,
+        ) -> jsonrpsee::core::RpcResult<ProjectionsResult>;
     }
 }
 

@@ -82,6 +82,7 @@ fn methods(types: &mut SchemaGenerator) -> Map<String, Value> {
         "request/list": request::ListParams => request::ListResult;
         "request/get": request::GetParams => request::GetResult;
         "request/replay": request::ReplayParams => request::ReplayResult;
+        "request/projections": request::ProjectionsParams => request::ProjectionsResult;
         "editor/state": editor::StateParams => crate::Done;
         "daemon/status": daemon::StatusParams => daemon::DaemonStatus;
         "daemon/stop": daemon::StopParams => crate::Done;

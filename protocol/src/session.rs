@@ -66,6 +66,9 @@ pub struct CreateParams {
     /// Model as `provider/model`; absent: from the configuration.
     #[serde(default)]
     pub model: Option<String>,
+    /// Takes the place of the sentence that says what the agent is, and stays; absent: from the configuration.
+    #[serde(default)]
+    pub base_prompt: Option<String>,
     /// The client's key for this call; the same key again gives the same session.
     #[serde(default)]
     pub idempotency_key: Option<String>,
@@ -190,6 +193,7 @@ mod api {
             title: Option<String>,
             mode: Option<String>,
             model: Option<String>,
+            #[argument(rename = "basePrompt")] base_prompt: Option<String>,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
         ) -> jsonrpsee::core::RpcResult<SessionInfo>;
 

@@ -29,6 +29,7 @@ mod permissions;
 mod plan_mode;
 mod prefix;
 mod projections;
+mod prompts;
 mod replay;
 mod requests;
 mod rules;

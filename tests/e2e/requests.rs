@@ -85,6 +85,14 @@ async fn every_request_is_listed_with_what_it_kept_and_cost(api: Api) {
     assert!(text.contains("broke at tool definitions (layer 1): modelChanged; "), "{text}");
     assert!(text.contains("4 requests, ") && text.contains(" 1 breaks\n"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+
+    let stats = client.ok("request/projections", json!({"session": session})).await;
+    let [read] = stats["projections"].as_array().unwrap().as_slice() else { panic!("one tool: {stats}") };
+    assert_eq!((&read["tool"], &read["results"], &read["partial"]), (&json!("read_file"), &json!(1), &json!(0)));
+    let arguments = ["requests", "--projection", "--all"];
+    let output = daemon.machine().command(workspace.path(), &arguments).output().await.unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.lines().any(|line| line.starts_with("read_file              1      0     0      0 ")), "{text}");
     server.assert_clean();
 }
 

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use tokio::process::Command;
 
+/// The variable of the test run that names the bundle of texts with which machines work that have a scripted model.
+pub const BUNDLE: &str = "PLIMSOLL_TEST_BUNDLE";
+
 /// The folders and the environment. See the module's head.
 pub struct Machine {
     folder: TempDir,
@@ -54,7 +57,8 @@ impl Machine {
         self.env.remove(name);
     }
 
-    /// Makes `server` the configured model `test/scripted`, with the given permission mode.
+    /// Makes `server` the configured model `test/scripted`, with the given permission mode, and with the bundle that
+    /// [`BUNDLE`] names.
     pub fn model(self, server: &ModelServer, api: Api, mode: &str) -> Self {
         self.provider(server, api, mode, "")
     }
@@ -70,9 +74,12 @@ impl Machine {
             Api::AnthropicMessages => "anthropic-messages",
             Api::Offline => panic!("the offline model needs no server"),
         };
+        let bundle = std::env::var(BUNDLE).ok().filter(|bundle| !bundle.is_empty());
+        let bundle = bundle.map(|bundle| format!("\n[prompt]\nbundle = \"{bundle}\"\n")).unwrap_or_default();
         self.configure(&format!(
             "model = \"test/scripted\"\n\n[providers.test]\napi = \"{word}\"\nbase_url = \"{}\"\n{key}\n\
-             [providers.test.models.scripted]\ncontext_window = 200000\nmax_output = 8192\n\n[permissions]\nmode = \"{mode}\"\n",
+             [providers.test.models.scripted]\ncontext_window = 200000\nmax_output = 8192\n\n[permissions]\nmode = \"{mode}\"\n\
+             {bundle}",
             server.base_url(api)
         ))
     }

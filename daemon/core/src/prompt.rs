@@ -10,7 +10,13 @@
 mod resolved;
 mod system;
 
+use crate::tokens::tokens;
+use std::collections::BTreeSet;
+
 pub use resolved::{Bundle, Prompts, reminder};
+
+/// An own text may fill one part in this many of the model's window.
+pub const OVERRIDE_SHARE: u64 = 10;
 
 /// One text file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,6 +152,57 @@ texts! {
     TODOS_STALE = "reminders/todos_stale.md" ["turns", "list"];
 }
 
+/// Why a text cannot stand in the place of a built-in one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flaw {
+    /// What is wrong, as the end of a sentence that begins with its name.
+    pub problem: String,
+    /// What to do.
+    pub fix: String,
+}
+
+impl Text {
+    /// What keeps `content` from standing in this text's place for a model with this window, in tokens: it says nothing, its
+    /// placeholders are not this text's, or it would fill too much of the window.
+    pub fn flaw(&self, content: &str, window: u64) -> Option<Flaw> {
+        let flaw = |problem: String, fix: String| Some(Flaw { problem, fix });
+        if content.trim().is_empty() {
+            return flaw("is empty".to_owned(), "write the text, or remove the file".to_owned());
+        }
+        let found = placeholders(content);
+        if let Some(unknown) = found.iter().find(|name| !self.placeholders.contains(name)) {
+            let known: Vec<String> = self.placeholders.iter().map(|name| format!("{{{{{name}}}}}")).collect();
+            let fix = match known.as_slice() {
+                [] => "this text has none".to_owned(),
+                known => format!("this text has {}", known.join(", ")),
+            };
+            return flaw(format!("has the placeholder {{{{{unknown}}}}}, which is not known here"), fix);
+        }
+        if let Some(missing) = self.placeholders.iter().find(|name| !found.contains(*name)) {
+            let fix = "put it where its value belongs".to_owned();
+            return flaw(format!("has no placeholder {{{{{missing}}}}}"), fix);
+        }
+        let (size, room) = (tokens(content), window / OVERRIDE_SHARE);
+        if size > room {
+            let fix = "shorten it, or use a model with a larger window".to_owned();
+            return flaw(
+                format!("has {} bytes, about {size} tokens, and {room} fit the model's window", content.len()),
+                fix,
+            );
+        }
+        None
+    }
+}
+
+/// Names of the placeholders in a text.
+fn placeholders(text: &str) -> BTreeSet<&str> {
+    let name = |piece| match piece {
+        Piece::Placeholder(name) => Some(name),
+        Piece::Literal(_) => None,
+    };
+    pieces(text).filter_map(name).collect()
+}
+
 /// `content` with its placeholders replaced; see [`Prompts::render`].
 fn fill(content: &str, values: &[(&str, &str)]) -> String {
     let mut out = String::with_capacity(content.len() + values.iter().map(|(_, value)| value.len()).sum::<usize>());
@@ -202,18 +259,11 @@ fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
 
     #[test]
     fn every_text_has_exactly_the_placeholders_of_its_row() {
         for text in ALL {
-            let found: BTreeSet<_> = pieces(text.raw())
-                .filter_map(|piece| match piece {
-                    Piece::Placeholder(name) => Some(name),
-                    Piece::Literal(_) => None,
-                })
-                .collect();
-            assert_eq!(found, text.placeholders.iter().copied().collect(), "{}", text.path);
+            assert_eq!(placeholders(text.raw()), text.placeholders.iter().copied().collect(), "{}", text.path);
             assert!(!text.raw().trim().is_empty(), "{}", text.path);
         }
     }
@@ -229,6 +279,23 @@ mod tests {
         assert!(fits(&LANGUAGE, &[("language", "de")]));
         assert!(!fits(&LANGUAGE, &[("tongue", "de")]));
         assert!(!fits(&LANGUAGE, &[]));
+    }
+
+    #[test]
+    fn an_own_text_must_say_something_have_the_placeholders_and_fit() {
+        let problem = |text: &Text, content: &str| text.flaw(content, 1_000).map(|flaw| flaw.problem);
+        assert_eq!(problem(&LANGUAGE, "Speak {{language}}, {always}.\n"), None);
+        assert_eq!(problem(&LANGUAGE, " \n").as_deref(), Some("is empty"));
+        let unknown = LANGUAGE.flaw("{{language}} {{tongue}}", 1_000).map(|flaw| (flaw.problem, flaw.fix));
+        let expected = ("has the placeholder {{tongue}}, which is not known here", "this text has {{language}}");
+        assert_eq!(unknown.as_ref().map(|(problem, fix)| (problem.as_str(), fix.as_str())), Some(expected));
+        assert_eq!(problem(&LANGUAGE, "Speak well.").as_deref(), Some("has no placeholder {{language}}"));
+        assert_eq!(FULL_TONE.flaw("{{x}}", 1_000).map(|flaw| flaw.fix).as_deref(), Some("this text has none"));
+        let large = problem(&FULL_TONE, &"word ".repeat(300)).unwrap_or_default();
+        assert!(
+            large.starts_with("has 1500 bytes, about ") && large.ends_with(" tokens, and 100 fit the model's window"),
+            "{large}"
+        );
     }
 
     #[test]

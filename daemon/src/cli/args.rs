@@ -371,7 +371,14 @@ mod tests {
         assert_eq!(words("undo --turn 3 --skip -y").unwrap(), Command::Undo(undo));
         let inspect = Inspect { prompt: Some("x".to_owned()), file: vec!["a".to_owned()], ..Inspect::default() };
         assert_eq!(words("inspect --prompt x --file a").unwrap(), Command::Inspect(inspect));
-        let requests = Requests { session: Some("s1".to_owned()), limit: 50, project: None, json: true };
+        let requests = Requests {
+            session: Some("s1".to_owned()),
+            limit: 50,
+            projection: false,
+            all: false,
+            project: None,
+            json: true,
+        };
         assert_eq!(words("requests s1 --json").unwrap(), Command::Requests(requests));
         let replay = Replay { session: "s1".to_owned(), request: 7, check: true };
         assert_eq!(words("replay s1 7 --check").unwrap(), Command::Replay(replay));

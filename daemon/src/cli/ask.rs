@@ -105,7 +105,7 @@ async fn session(client: &RpcClient, folders: &Folders, arguments: &args::Ask) -
     let project = client.open(vec![crate::rpc::path_to_wire(&folder)], None).await?;
     let key = uuid::Uuid::now_v7().to_string();
     let (mode, model) = (arguments.mode.clone(), arguments.model.clone());
-    let info = client.create(project.key, None, mode, model, Some(key)).await?;
+    let info = client.create(project.key, None, mode, model, None, Some(key)).await?;
     say_who_answers(&info, &config);
     Ok(info)
 }

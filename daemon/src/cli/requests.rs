@@ -6,7 +6,7 @@ use super::inspect::{self, dollars, share, thousands};
 use super::out::{self, Style};
 use super::reach::Spawn;
 use crate::rpc::client::RpcClient;
-use plimsoll_protocol::request::{ListResult, RequestApiClient, RequestInfo, Total};
+use plimsoll_protocol::request::{ListResult, ProjectionInfo, RequestApiClient, RequestInfo, Total};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -18,6 +18,9 @@ const PAGE: u32 = 500;
 pub fn main(arguments: &args::Requests) -> ExitCode {
     connect::with_client(Spawn::WhenNone, async |client, _| {
         let session = inspect::session(&client, arguments.session.as_deref(), arguments.project.as_deref()).await?;
+        if arguments.projection {
+            return projections(&client, session, arguments).await;
+        }
         let (requests, total) = all(&client, &session, arguments.limit).await?;
         if arguments.json {
             for request in &requests {
@@ -48,6 +51,53 @@ async fn all(client: &RpcClient, session: &str, limit: u32) -> Result<(Vec<Reque
             return Ok((found.into(), page.total));
         }
     }
+}
+
+async fn projections(
+    client: &RpcClient,
+    session: String,
+    arguments: &args::Requests,
+) -> Result<ExitCode, CommandError> {
+    let found = client.projections(session, Some(arguments.all)).await?.projections;
+    if arguments.json {
+        for one in &found {
+            out::json(one)?;
+        }
+    } else if found.is_empty() {
+        out::note("no tool has given a result yet");
+    } else {
+        out::print(&projection_table(&found, Style::of_stdout()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn projection_table(found: &[ProjectionInfo], style: Style) -> String {
+    let head = "tool             results  short  more  again   tokens     saved    reread  twice";
+    let mut text = String::new();
+    let mut model = None;
+    for one in found {
+        if model.replace(&one.model) != Some(&one.model) {
+            let _ = writeln!(text, "{}\n{}", out::short(&one.model, 80), style.bold(head));
+        }
+        let _ = writeln!(
+            text,
+            "{:<15} {:>8} {:>6} {:>5} {:>6} {:>8} {:>9} {:>9} {:>6}",
+            out::short(&one.tool, 15),
+            thousands(one.results),
+            thousands(one.partial),
+            thousands(one.continued),
+            thousands(one.continuations),
+            thousands(one.tokens),
+            thousands(one.saved),
+            thousands(one.reread),
+            thousands(one.repeated)
+        );
+    }
+    text.push_str(
+        "short: something left out; more: of these, asked for again; again: such calls;\n\
+         saved: tokens left out; reread: of such calls; twice: of these, shown before\n",
+    );
+    text
 }
 
 fn table(requests: &[RequestInfo], total: &Total, style: Style) -> String {
@@ -107,6 +157,31 @@ mod tests {
     use super::*;
     use plimsoll_protocol::event::Usage;
     use plimsoll_protocol::request::{Break, Kept};
+
+    #[test]
+    fn projections_are_told_by_model_and_tool() {
+        let one = |tool: &str| ProjectionInfo {
+            model: "local/qwen".into(),
+            tool: tool.into(),
+            results: 12,
+            partial: 5,
+            continued: 2,
+            tokens: 9_000,
+            saved: 31_000,
+            continuations: 3,
+            with_new: 3,
+            reread: 2_400,
+            repeated: 0,
+        };
+        let text = projection_table(&[one("grep"), one("read_file")], Style::PLAIN);
+        assert!(text.starts_with("local/qwen\ntool  "), "{text}");
+        assert!(
+            text.contains("\nread_file             12      5     2      3    9,000    31,000     2,400      0\n"),
+            "{text}"
+        );
+        assert_eq!(text.matches("local/qwen").count(), 1);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
 
     #[test]
     fn the_table_shows_what_was_kept_and_where_it_broke() {

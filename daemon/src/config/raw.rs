@@ -4,12 +4,14 @@
 
 mod context;
 mod permissions;
+mod prompt;
 mod provider;
 mod sources;
 mod table;
 
 pub use context::RawContext;
 pub use permissions::{RawPermissions, rule};
+pub use prompt::RawPrompt;
 pub use provider::RawProvider;
 pub use sources::RawSources;
 
@@ -44,6 +46,8 @@ pub struct RawConfig {
     pub permissions: RawPermissions,
     /// `[context]`.
     pub context: RawContext,
+    /// `[prompt]`.
+    pub prompt: RawPrompt,
     /// `limits.max_steps_per_turn`.
     pub max_steps_per_turn: Option<Located<u32>>,
     /// `limits.session_cost`, in US dollars.
@@ -98,6 +102,9 @@ impl RawConfig {
         }
         if let Some(context) = top.table("context")? {
             raw.context = RawContext::parse(context)?;
+        }
+        if let Some(prompt) = top.table("prompt")? {
+            raw.prompt = RawPrompt::parse(prompt)?;
         }
         if let Some(mut limits) = top.table("limits")? {
             raw.max_steps_per_turn = limits.number("max_steps_per_turn", 1, MAX_STEPS_LIMIT)?.map(narrow);

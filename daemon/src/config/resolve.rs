@@ -13,6 +13,7 @@ use super::error::{ConfigError, Place};
 use super::folders::Folders;
 use super::nearest::nearest;
 use super::permissions::Permissions;
+use super::prompts::PromptChoice;
 use super::raw::{Located, MAX_STEPS_LIMIT, RawConfig, RawContext, RawProvider, bad_model_id, split_model_id};
 use super::sources::Sources;
 use crate::provider::endpoint::{Endpoint, KeySource};
@@ -60,6 +61,8 @@ pub struct Config {
     pub permissions: Permissions,
     /// Which texts for the model are read beside Plimsoll's own.
     pub sources: Sources,
+    /// The texts of new sessions.
+    pub prompts: PromptChoice,
     /// The language of answers; none: that of the prompt.
     pub language: Option<String>,
     /// Most steps of one turn.
@@ -124,6 +127,8 @@ impl Config {
         sources.add(managed.sources.clone());
         sources.add(user.sources);
         let permissions = Permissions::of_user(user.permissions, &mut warnings)?;
+        let mut prompts = PromptChoice::default();
+        prompts.add(user.prompt);
         let (model_id, model_place) = match user.model {
             Some(model) => (model.value, model.place),
             None => (OFFLINE_MODEL.to_owned(), Place::WholeFile(file.clone())),
@@ -133,6 +138,7 @@ impl Config {
             model_place,
             permissions,
             sources,
+            prompts,
             language: user.language.map(|language| language.value),
             max_steps_per_turn: user.max_steps_per_turn.map_or(DEFAULT_MAX_STEPS, |steps| steps.value),
             session_cost: user.session_cost.and_then(|cost| limit(cost.value)),
@@ -188,6 +194,7 @@ impl Config {
         }
         self.sources.add_project(&project.sources, &mut self.warnings);
         self.permissions.add_project(project.permissions, &mut self.warnings);
+        PromptChoice::ignore(&project.prompt, &mut self.warnings);
         if let Some(language) = project.language {
             self.language = Some(language.value);
         }
@@ -240,6 +247,7 @@ impl Config {
             self.managed_model = Some(model);
         }
         self.permissions.add_managed(managed.permissions)?;
+        self.prompts.add(managed.prompt);
         if let Some(language) = managed.language {
             self.language = Some(language.value);
         }

@@ -138,6 +138,8 @@ pub struct NewSession {
     pub mode: Option<String>,
     /// Model as `provider/model`; none: from the configuration.
     pub model: Option<String>,
+    /// What takes the place of the identity sentence; none: from the configuration, else the built-in one.
+    pub base_prompt: Option<String>,
 }
 
 /// Which sessions to list: newest first.

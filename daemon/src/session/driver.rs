@@ -237,6 +237,12 @@ impl Driver {
         self.keep_learned();
     }
 
+    /// The next epoch has the texts of now.
+    fn set_texts(&mut self) {
+        let (Some(machine), Some(turn)) = (&mut self.machine, &self.running) else { return };
+        machine.set_texts(turn.prompts.clone(), turn.language.clone(), turn.text_warnings.clone());
+    }
+
     fn forget_ended(&mut self, body: &InputBody) {
         match body {
             InputBody::ToolFinished { call, .. } => {
@@ -392,6 +398,7 @@ impl Driver {
             self.running = Some(setup);
         }
         self.set_policy();
+        self.set_texts();
         if let Some(known) = self.running.as_ref().map(|turn| turn.calibration) {
             self.calibrate(known);
         }

@@ -4,7 +4,7 @@
 use super::actor::Msg;
 use super::api::{ApiError, ApiErrorKind};
 use super::hub::Hub;
-use super::setup::Project;
+use super::setup::{Chosen, Project};
 use plimsoll_core::id::SessionId;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -31,8 +31,8 @@ pub(super) struct Handle {
     /// What its clients are told.
     pub(super) hub: Hub,
     pub(super) project: Arc<Project>,
-    /// Its model as `provider/model`.
-    pub(super) model: String,
+    /// What it was made with.
+    pub(super) chosen: Arc<Chosen>,
     /// Held from a prompt's arrival until it is in the mailbox, so that prompts keep their order.
     pub(super) order: Arc<tokio::sync::Mutex<()>>,
 }

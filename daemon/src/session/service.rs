@@ -2,8 +2,8 @@
 
 use super::actor::{self, MAILBOX, Msg};
 use super::api::{
-    AcceptedTurn, ApiError, ApiErrorKind, Beside, Client, NewSession, ProjectInfo, SessionFilter, SessionInfo,
-    SessionPage, TranscriptPage, TranscriptRange, WhenBusy,
+    AcceptedTurn, ApiError, ApiErrorKind, Beside, Client, ProjectInfo, SessionFilter, SessionInfo, SessionPage,
+    TranscriptPage, TranscriptRange, WhenBusy,
 };
 use super::driver::{self, Driver, now};
 use super::editors::Editors;
@@ -13,13 +13,13 @@ use super::lasting::Lasting;
 use super::live::{self, Handle, Live, Sessions};
 use super::load::{self, store_error};
 use super::memories::Memories;
-use super::setup::{Project, Sandboxes, Shared, canonical, key_missing};
+use super::setup::{Chosen, Project, Sandboxes, Shared, canonical};
 use super::subscription::Subscription;
-use crate::config::{Folders, Overrides};
+use crate::config::{Folders, TextFiles};
+use crate::process::Helper;
 use crate::process::background::Background;
-use crate::process::{Helper, key_command};
-use crate::provider::{self, Http};
-use crate::store::{ListFilter, ProjectStore, SessionRecord, Stores};
+use crate::provider::Http;
+use crate::store::{ListFilter, ProjectStore, Stores};
 use crate::tool::Tool;
 use crate::tool::registry::Registry;
 use crate::tool::run_terminal_cmd::RunTerminalCmd;
@@ -37,6 +37,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OnceCell, mpsc};
 
+mod create;
 mod memories;
 mod permissions;
 
@@ -180,44 +181,9 @@ impl Service {
             workspace: Workspace::open(record.roots.clone(), revision, Waits::default()),
             roots: record.roots,
             folder,
+            texts: TextFiles::default(),
             shared: Arc::clone(&self.inner.shared),
         }))
-    }
-
-    /// Makes a session.
-    pub async fn create_session(
-        &self,
-        client: &Client,
-        key: &ProjectKey,
-        new: NewSession,
-    ) -> Result<SessionInfo, ApiError> {
-        self.check_open()?;
-        let project = self.project(key).await?;
-        let overrides = Overrides { model: new.model.clone(), mode: new.mode.clone(), language: None };
-        let config = project.config(client, &overrides)?;
-        for warning in &config.warnings {
-            tracing::warn!(%warning, "the configuration is odd");
-        }
-        // A model that cannot be used is told now, not at the first prompt.
-        let (profile, endpoint) = config
-            .model(None)
-            .map_err(|error| ApiError::new(ApiErrorKind::Config, error.to_string()).hint(error.fix.clone()))?;
-        let daemon_env = |name: &str| self.inner.shared.daemon_env.get(name).cloned();
-        provider::resolve_key(&endpoint, &client.env, daemon_env, key_command::standard_output)
-            .await
-            .map_err(|error| key_missing(error.message))?;
-        let id = new_session_id()?;
-        let record = SessionRecord {
-            id: id.clone(),
-            title: new.title.as_deref().map(clean_title).transpose()?.unwrap_or_default(),
-            mode: config.permissions.mode.to_string(),
-            model: profile.id(),
-            created_at: now(),
-            key: new.key,
-        };
-        let store = self.store(key).await?;
-        let row = store.create_session(record).await.map_err(|error| store_error(&error))?;
-        self.info(&store, &row.id).await
     }
 
     async fn store(&self, key: &ProjectKey) -> Result<ProjectStore, ApiError> {
@@ -364,6 +330,7 @@ impl Service {
         let row = store.session(id).await.map_err(|error| store_error(&error))?;
         let hub = Hub::new(row.counters.seq);
         let mode: Mode = row.mode.parse().unwrap_or_default();
+        let texts = store.made_with(id).await.map_err(|error| store_error(&error))?;
         let (mailbox, incoming) = mpsc::channel(MAILBOX);
         let driver = Driver::new(driver::Parts {
             id: id.clone(),
@@ -377,7 +344,8 @@ impl Service {
             cut: settled.is_err().then_some(cut),
         });
         let task = tokio::spawn(actor::run(driver, incoming));
-        let handle = Handle { mailbox, hub, project, model: row.model, order: Arc::default() };
+        let chosen = Chosen { model: row.model, texts };
+        let handle = Handle { mailbox, hub, project, chosen: Arc::new(chosen), order: Arc::default() };
         *running = Some(Live { handle: handle.clone(), task });
         sessions.began(&place);
         Ok(handle)
@@ -410,7 +378,7 @@ impl Service {
         let handle = self.live(id).await?;
         // What a turn works with may take its time to find out; the session goes on meanwhile.
         let order = handle.order.lock().await;
-        let mut setup = Box::new(handle.project.turn(id, client, &handle.model).await);
+        let mut setup = Box::new(handle.project.turn(id, client, &handle.chosen).await);
         if let Ok(setup) = setup.as_mut() {
             setup.allow = allow;
             setup.attachments = beside.attachments;
@@ -425,7 +393,7 @@ impl Service {
         let text = clean_prompt(text)?;
         let handle = self.live(id).await?;
         let order = handle.order.lock().await;
-        let setup = Box::new(handle.project.turn(id, client, &handle.model).await);
+        let setup = Box::new(handle.project.turn(id, client, &handle.chosen).await);
         let answer = handle.send(|reply| Msg::Steer { setup, text, reply }).await?;
         drop(order);
         answer.await.map_err(|_| live::gone())?
@@ -485,11 +453,6 @@ impl Service {
 fn with_tasks(commands: Arc<dyn Tool>, background: &Arc<Background>) -> [Arc<dyn Tool>; 3] {
     let (output, stop) = (TaskOutput::new(Arc::clone(background)), StopTask::new(Arc::clone(background)));
     [commands, Arc::new(output), Arc::new(stop)]
-}
-
-fn new_session_id() -> Result<SessionId, ApiError> {
-    let id = format!("s{}", uuid::Uuid::now_v7().simple());
-    id.parse().map_err(|error| ApiError::new(ApiErrorKind::Internal, format!("no session id: {error}")))
 }
 
 fn not_found(id: &SessionId) -> ApiError {

@@ -5,7 +5,7 @@ use super::editors::Editors;
 use super::lasting::Lasting;
 use super::memories::Memories;
 use super::{attached, calibrations, plan};
-use crate::config::{Config, Folders, Overrides, Permissions};
+use crate::config::{Config, Folders, Overrides, OwnTexts, Permissions, TextFiles};
 use crate::file_io::pre_image::PreImages;
 use crate::process::sandbox::probe::Probe;
 use crate::process::shell::is_bash;
@@ -34,8 +34,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-/// The shell that commands run in; `process` takes `sh` where it is missing.
-const SHELL: &str = "bash";
+/// The shell that commands run in.
+const BASH: &str = "bash";
+/// What `process` takes where there is none.
+const SH: &str = "sh";
 
 /// Shared by all sessions of a daemon.
 pub(super) struct Shared {
@@ -77,11 +79,21 @@ pub(super) struct Project {
     /// The project's folder in the data folder.
     pub(super) folder: PathBuf,
     pub(super) stores: Stores,
+    /// Texts in the place of built-in ones.
+    pub(super) texts: TextFiles,
     /// What the user decided for it for good.
     pub(super) lasting: Lasting,
     /// What is remembered in it over sessions.
     pub(super) memories: Arc<Memories>,
     pub(super) shared: Arc<Shared>,
+}
+
+/// What was chosen for a session when it was made.
+pub(super) struct Chosen {
+    /// Its model as `provider/model`.
+    pub(super) model: String,
+    /// Its bundle and its own identity sentence.
+    pub(super) texts: Prompts,
 }
 
 /// What one turn works with.
@@ -102,6 +114,8 @@ pub(super) struct TurnSetup {
     /// How the model's token counts compare with the estimate.
     pub(super) calibration: Calibration,
     pub(super) prompts: Prompts,
+    /// What is wrong with texts that stand in the place of built-in ones.
+    pub(super) text_warnings: Vec<String>,
     pub(super) language: Option<String>,
     pub(super) projection: Budget,
     /// The session's plan file in text form.
@@ -123,7 +137,12 @@ impl Project {
     }
 
     /// What a turn of this session works with, for a prompt of this client.
-    pub(super) async fn turn(&self, session: &SessionId, client: &Client, model: &str) -> Result<TurnSetup, ApiError> {
+    pub(super) async fn turn(
+        &self,
+        session: &SessionId,
+        client: &Client,
+        chosen: &Chosen,
+    ) -> Result<TurnSetup, ApiError> {
         if let Some(gone) = self.roots.iter().find(|root| !root.is_dir()) {
             return Err(ApiError::new(
                 ApiErrorKind::WorkspaceMissing,
@@ -132,11 +151,12 @@ impl Project {
             .hint("put the folder back, or open the project at its new place"));
         }
         let config = self.config(client, &Overrides::default())?;
-        let (profile, endpoint) = config.model(Some(model)).map_err(|error| config_error(&error))?;
+        let (profile, endpoint) = config.model(Some(&chosen.model)).map_err(|error| config_error(&error))?;
         let daemon_env = |name: &str| self.shared.daemon_env.get(name).cloned();
         let key = provider::resolve_key(&endpoint, &client.env, daemon_env, key_command::standard_output)
             .await
             .map_err(|error| key_missing(error.message))?;
+        let own = self.own_texts(profile.context_window);
         let session_dir = self.folder.join(session.as_str());
         let home = client.env.get("HOME").map(Path::new).filter(|home| home.is_absolute());
         let writable: Vec<PathBuf> = config.permissions.writable(home).iter().map(|path| canonical(path)).collect();
@@ -159,9 +179,10 @@ impl Project {
             shell: if is_bash(client.env.get("PATH").map(String::as_str)) { Shell::Bash } else { Shell::Other },
             allow: Vec::new(),
             attachments: Vec::new(),
-            prompts: Prompts::default(),
-            language: None,
-            projection: config.budget(model),
+            prompts: Prompts { overrides: own.texts, ..chosen.texts.clone() },
+            text_warnings: own.warnings,
+            language: config.language.clone(),
+            projection: config.budget(&chosen.model),
             plan_file: path::escape(self.plan_file(session).as_os_str().as_bytes()),
             session_dir: path::escape(session_dir.as_os_str().as_bytes()),
             tool_env: Arc::new(ToolEnv {
@@ -180,6 +201,12 @@ impl Project {
             sources,
             memories: Arc::clone(&self.memories),
         })
+    }
+
+    /// Texts in the place of built-in ones, now, for a model with this window. The project's own count when it is trusted.
+    fn own_texts(&self, window: u64) -> OwnTexts {
+        let root = self.roots.first().filter(|_| self.lasting.known().trusted);
+        self.texts.find(&self.shared.folders, root.map(PathBuf::as_path), window)
     }
 
     /// What decisions of a turn are made with now.
@@ -264,7 +291,10 @@ impl TurnSetup {
         let read = tokio::task::spawn_blocking(move || attached::read(&env, wanted.attachments));
         let facts = ClientFacts {
             env: Arc::clone(&self.tool_env.client_env),
-            shell: SHELL.to_owned(),
+            shell: match self.shell {
+                Shell::Bash => BASH.to_owned(),
+                Shell::Other => SH.to_owned(),
+            },
             config_dir: self.config_folder.clone(),
             sources: self.sources.clone(),
             need_layout: true,

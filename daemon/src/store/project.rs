@@ -22,6 +22,7 @@ use super::{StoreError, private};
 use plimsoll_core::event::Ask;
 use plimsoll_core::id::{AskId, CallId, ItemNo, RequestNo, Revision, Seq, SessionId, TurnNo};
 use plimsoll_core::ledger::Operation;
+use plimsoll_core::prompt::Prompts;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::Outcome;
 use plimsoll_core::transcript::batch::Batch;
@@ -170,6 +171,16 @@ impl ProjectStore {
     /// One session.
     pub async fn session(&self, id: &SessionId) -> Result<SessionRow, StoreError> {
         self.read(id, |reader, sid| read::session(reader.connection, reader.path, sid)).await
+    }
+
+    /// The texts that a session was made with: its bundle and its own identity sentence.
+    pub async fn made_with(&self, id: &SessionId) -> Result<Prompts, StoreError> {
+        self.read(id, |reader, sid| reader.made_with(sid)).await
+    }
+
+    /// The texts of a session's present epoch; before its first one, those that it was made with.
+    pub async fn texts(&self, id: &SessionId) -> Result<Prompts, StoreError> {
+        self.read(id, |reader, sid| reader.texts(sid)).await
     }
 
     /// Gives a session another title.

@@ -4,6 +4,7 @@ use plimsoll_core::event::{Ask, Event};
 use plimsoll_core::id::{AskId, CallId, EpochNo, ItemNo, ProjectKey, RequestNo, Seq, SessionId, TurnNo};
 use plimsoll_core::ledger::Operation;
 use plimsoll_core::model::usage::Usage;
+use plimsoll_core::prompt::Bundle;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::Todo;
 use plimsoll_core::tool::projection::Shown;
@@ -35,6 +36,10 @@ pub struct SessionRecord {
     pub mode: String,
     /// Model as `provider/model`.
     pub model: String,
+    /// Which texts it works with.
+    pub bundle: Bundle,
+    /// Its identity sentence, when it has its own.
+    pub base_prompt: Option<String>,
     /// When it is made.
     pub created_at: Timestamp,
     /// The client's key for the call: the same key again, in the same project, is the same session.

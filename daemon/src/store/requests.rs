@@ -6,6 +6,7 @@ use super::read::{Reader, number};
 use super::record::{LoadedView, RequestBody, RequestEntry};
 use plimsoll_core::id::{EpochNo, ItemNo, RequestNo, StepNo, TurnNo};
 use plimsoll_core::model::usage::Usage;
+use plimsoll_core::prompt::{Bundle, Prompts};
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::transcript::epoch::{Epoch, Hash, RequestEnd, RequestRow, Segment, Stated, request_hash};
@@ -115,6 +116,29 @@ impl Reader<'_> {
         }
     }
 
+    /// The texts that a session was made with.
+    pub(super) fn made_with(&self, sid: i64) -> Result<Prompts, StoreError> {
+        let found = self.rows("SELECT bundle, base_prompt FROM session WHERE sid = ?1", [sid], |row| {
+            let word: String = row.get(0)?;
+            let bundle = Bundle::of_word(&word).unwrap_or_default();
+            Ok(Ok(Prompts { bundle, base: row.get(1)?, ..Prompts::default() }))
+        })?;
+        Ok(found.into_iter().next().unwrap_or_default())
+    }
+
+    /// The texts of a session's present epoch, or those that it was made with.
+    pub(super) fn texts(&self, sid: i64) -> Result<Prompts, StoreError> {
+        let newest = "SELECT version, body FROM epoch WHERE sid = ?1 ORDER BY no DESC LIMIT 1";
+        let body = |row: &Row<'_>| {
+            let body: Result<EpochBody, _> = self.record("epoch", row.get(0)?, row.get_ref(1)?.as_str()?);
+            Ok(body.map(|body| body.prompts))
+        };
+        match self.rows(newest, [sid], body)?.into_iter().next() {
+            Some(prompts) => Ok(prompts),
+            None => self.made_with(sid),
+        }
+    }
+
     /// The epoch of that number, and the request before it. None when there is none, or damage took it.
     pub(super) fn epoch_by_no(&self, sid: i64, no: EpochNo) -> Result<Option<(Epoch, RequestNo)>, StoreError> {
         let found = self.rows(
@@ -172,9 +196,8 @@ impl Reader<'_> {
                 return Ok(Err(damaged("is missing")));
             };
             let (tokens, images): (Option<i64>, u32) = (row.get(4)?, row.get(5)?);
-            let text = match self.text(row, 1)? {
-                Ok(text) => text,
-                Err(_) => return Ok(Err(damaged("cannot be unpacked"))),
+            let Ok(text) = self.text(row, 1)? else {
+                return Ok(Err(damaged("cannot be unpacked")));
             };
             let segment = match tokens {
                 Some(tokens) => Segment::counted(text, tokens as u64, images),

@@ -31,6 +31,7 @@ pub(super) static PROJECT: Series = Series {
     migrations: &[
         migration!("project/0001_sessions"),
         migration!("project/0002_shown"),
+        migration!("project/0003_session_prompts"),
         migration!("project/0004_segment_tokens"),
         migration!("project/0005_memories"),
         migration!("project/0006_projection_stats"),

@@ -175,9 +175,18 @@ impl Sql<'_> {
             return self.session(&id);
         }
         self.execute(
-            "INSERT INTO session (id, key, title, mode, model, created_at, updated_at, state) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 'idle')",
-            params![session.id.as_str(), session.key, session.title, session.mode, session.model, session.created_at.0],
+            "INSERT INTO session (id, key, title, mode, model, created_at, updated_at, state, bundle, base_prompt) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 'idle', ?7, ?8)",
+            params![
+                session.id.as_str(),
+                session.key,
+                session.title,
+                session.mode,
+                session.model,
+                session.created_at.0,
+                session.bundle.word(),
+                session.base_prompt,
+            ],
         )?;
         self.session(&session.id)
     }

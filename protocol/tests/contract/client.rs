@@ -8,6 +8,7 @@ use plimsoll_protocol::context::{self, ContextApiClient};
 use plimsoll_protocol::daemon::{DaemonApiClient, StopParams};
 use plimsoll_protocol::editor::{EditorApiClient, EditorFile, LineRange, StateParams};
 use plimsoll_protocol::life::{ClientCapabilities, ClientInfo, InitializeParams, LifeApiClient};
+use plimsoll_protocol::memory::{self, MemoryApiClient};
 use plimsoll_protocol::permission::{Choice, GrantsParams, PermissionApiClient, RespondParams, RevokeParams};
 use plimsoll_protocol::project::{OpenParams, ProjectApiClient, TrustParams};
 use plimsoll_protocol::request::{self, RequestApiClient};
@@ -110,10 +111,11 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
         mode: some("ask"),
         model: some("a/b"),
         idempotency_key: some("k"),
+        base_prompt: some("You are X."),
     };
     expect("session/create", &p);
-    let CreateParams { project, title, mode, model, idempotency_key } = p;
-    let _ = recorder.create(project, title, mode, model, idempotency_key).await;
+    let CreateParams { project, title, mode, model, idempotency_key, base_prompt } = p;
+    let _ = recorder.create(project, title, mode, model, base_prompt, idempotency_key).await;
 
     let p = ListParams { project: some("p"), cursor: some("c"), limit: Some(5) };
     expect("session/list", &p);
@@ -138,7 +140,7 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     let p = DeleteParams { session: "s".into(), idempotency_key: some("k") };
     expect("session/delete", &p);
     let DeleteParams { session, idempotency_key } = p;
-    let _ = recorder.delete(session, idempotency_key).await;
+    let _ = SessionApiClient::delete(&recorder, session, idempotency_key).await;
 
     let p = AttachParams { session: "s".into(), after: Some(7) };
     expect("session/attach", &p);
@@ -196,6 +198,7 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     let _ = recorder.revoke(project, grant, idempotency_key).await;
     checkpoint_calls(&recorder, &mut expect).await;
     context_calls(&recorder, &mut expect).await;
+    memory_calls(&recorder, &mut expect).await;
 
     let file = EditorFile {
         path: "/a".into(),
@@ -252,6 +255,18 @@ async fn checkpoint_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dy
     let _ = recorder.restore(session, turn, from, call, skip, force, dry_run, idempotency_key).await;
 }
 
+async fn memory_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn erased::Params) -> Option<Value>) {
+    let p = memory::ListParams { project: "p".into() };
+    expect("memory/list", &p);
+    let memory::ListParams { project } = p;
+    let _ = MemoryApiClient::list(recorder, project).await;
+
+    let p = memory::DeleteParams { project: "p".into(), id: "m3".into(), idempotency_key: some("k") };
+    expect("memory/delete", &p);
+    let memory::DeleteParams { project, id, idempotency_key } = p;
+    let _ = MemoryApiClient::delete(recorder, project, id, idempotency_key).await;
+}
+
 async fn context_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn erased::Params) -> Option<Value>) {
     let p = context::InspectParams { session: "s".into() };
     expect("context/inspect", &p);
@@ -274,6 +289,11 @@ async fn context_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn e
     expect("request/get", &p);
     let request::GetParams { session, request, check } = p;
     let _ = RequestApiClient::get(recorder, session, request, check).await;
+
+    let p = request::ProjectionsParams { session: "s".into(), all: Some(true) };
+    expect("request/projections", &p);
+    let request::ProjectionsParams { session, all } = p;
+    let _ = recorder.projections(session, all).await;
 
     let p = request::ReplayParams { session: "s".into(), request: 3, offset: Some(1), limit: Some(2) };
     expect("request/replay", &p);

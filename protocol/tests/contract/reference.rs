@@ -61,6 +61,8 @@ check! {
     "daemon/stop": daemon::StopParams => Done;
     "editor/state": editor::StateParams => Done;
     "initialize": life::InitializeParams => life::InitializeResult;
+    "memory/delete": memory::DeleteParams => Done;
+    "memory/list": memory::ListParams => memory::ListResult;
     "permission/grants": permission::GrantsParams => permission::GrantsResult;
     "permission/respond": permission::RespondParams => permission::RespondResult;
     "permission/revoke": permission::RevokeParams => Done;
@@ -69,6 +71,7 @@ check! {
     "project/trust": project::TrustParams => project::Project;
     "request/get": request::GetParams => request::GetResult;
     "request/list": request::ListParams => request::ListResult;
+    "request/projections": request::ProjectionsParams => request::ProjectionsResult;
     "request/replay": request::ReplayParams => request::ReplayResult;
     "session/attach": session::AttachParams => String;
     "session/create": session::CreateParams => session::SessionInfo;

@@ -51,7 +51,7 @@ mod tests {
         let many: Vec<MemoryEntry> = (1..=100).map(|no| memory(no, "One of very many")).collect();
         let text = render(&many, 10_000, &Prompts::default()).unwrap();
         let last = text.lines().last().unwrap();
-        assert_eq!(last, "[8 of 100 lines shown; the others: list_dir {\"target_directory\":\"/data/memories\"}]");
-        assert_eq!(text.matches("\n- ").count(), 8);
+        assert_eq!(last, "[9 of 100 lines shown; the others: list_dir {\"target_directory\":\"/data/memories\"}]");
+        assert_eq!(text.matches("\n- ").count(), 9);
     }
 }

@@ -215,9 +215,14 @@ impl View {
         self.epoch.as_ref().map(|epoch| &epoch.prompts)
     }
 
-    /// What the view has said so far.
+    /// What the view has said so far, with what it will have said once the next request is sent.
     pub fn stated(&self) -> &Stated {
-        &self.stated
+        self.stating.as_ref().unwrap_or(&self.stated)
+    }
+
+    /// What was to be said with a request that was never sent was not said.
+    pub fn take_back(&mut self) {
+        self.stating = None;
     }
 
     /// How long ago the harness told what it tells again, up to the newest item.

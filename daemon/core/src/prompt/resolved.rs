@@ -1,5 +1,6 @@
 //! The texts that a session works with: a bundle, and what stands in the place of built-in texts. An epoch pins them.
 
+#[expect(clippy::wildcard_imports, reason = "the table of texts grows, and all of it is for these files")]
 use super::*;
 use crate::escape;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,21 @@ pub enum Bundle {
     Full,
 }
 
+impl Bundle {
+    /// The word that is written and stored.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Lean => "lean",
+            Self::Full => "full",
+        }
+    }
+
+    /// The bundle with this word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        [Self::Lean, Self::Full].into_iter().find(|bundle| bundle.word() == word)
+    }
+}
+
 /// See the module's head. Two are equal when they give the same texts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Prompts {
@@ -31,7 +47,6 @@ pub struct Prompts {
     pub overrides: Arc<BTreeMap<String, String>>,
 }
 
-#[expect(clippy::ptr_arg, reason = "serde hands over a reference to the field")]
 fn no_overrides(overrides: &Arc<BTreeMap<String, String>>) -> bool {
     overrides.is_empty()
 }

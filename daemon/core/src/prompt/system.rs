@@ -1,5 +1,6 @@
 //! Layer 2, the static system text of a bundle.
 
+#[expect(clippy::wildcard_imports, reason = "the table of texts grows, and all of it is for these files")]
 use super::*;
 
 /// Runs commands.

@@ -1,6 +1,6 @@
 //! The table of tools: name, kind, effect class, idempotence. Texts and schemas are files under `prompts/tools/`.
 
-use crate::prompt::{Bundle, Prompts, Text};
+use crate::prompt::{self, Bundle, Prompts, Text};
 
 /// What a call may do to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,6 +131,16 @@ pub static SPECS: &[Spec] = &[
 /// what it keeps is read by sessions that know nothing of this one.
 pub const MEMORY: &str = "update_memory";
 
+/// The text at this path below `prompts/`: a description of a tool, or one of [`prompt::ALL`].
+pub fn text(path: &str) -> Option<&'static Text> {
+    texts().find(|text| text.path == path)
+}
+
+/// Every text that a model reads, in no particular order.
+pub fn texts() -> impl Iterator<Item = &'static Text> {
+    prompt::ALL.iter().copied().chain(SPECS.iter().flat_map(|spec| [&spec.lean, &spec.full]))
+}
+
 /// The tool with exactly this name.
 pub fn find(name: &str) -> Option<&'static Spec> {
     SPECS.iter().find(|spec| spec.name == name)
@@ -166,9 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn every_tool_has_a_full_description() {
+    fn every_tool_has_a_full_description_and_every_built_in_text_its_placeholders() {
         for spec in SPECS {
             assert!(!spec.full.raw().trim().is_empty(), "{}", spec.name);
         }
+        for text in texts().filter(|text| !text.raw().is_empty()) {
+            assert_eq!(text.flaw(text.raw(), 100_000), None, "{}", text.path);
+            assert_eq!(self::text(text.path), Some(text));
+        }
+        assert_eq!(text("tools/grep/schema.json"), None);
     }
 }

@@ -74,6 +74,8 @@ pub struct Machine {
     pub(super) patience: Option<TimerId>,
     /// What the next commit will hold.
     pub(super) held: Batch,
+    /// What the user is to be told of the texts of the next epoch.
+    pub(super) text_warnings: Vec<String>,
     pub(super) effects: Vec<Effect>,
     pub(super) now: Timestamp,
     pub(super) timer: u64,
@@ -110,6 +112,7 @@ impl Machine {
             settings,
             queue: VecDeque::new(),
             held: Batch::default(),
+            text_warnings: Vec::new(),
             effects: Vec::new(),
             now: Timestamp(0),
             timer: 0,
@@ -201,8 +204,15 @@ impl Machine {
         self.calibration = (learned, told || learned != before);
     }
 
+    /// The texts and the language of its next epoch, with what is wrong with texts that it cannot use, which the user is told
+    /// when that epoch begins.
+    pub fn set_texts(&mut self, prompts: Prompts, language: Option<String>, warnings: Vec<String>) {
+        (self.settings.prompts, self.settings.language) = (prompts, language);
+        self.text_warnings = warnings;
+    }
+
     /// The texts of the present epoch; before the first one, those that it will use.
-    pub(super) fn prompts(&self) -> &Prompts {
+    pub fn prompts(&self) -> &Prompts {
         self.view.prompts().unwrap_or(&self.settings.prompts)
     }
 

@@ -71,6 +71,12 @@ pub struct Requests {
     /// At most so many, the newest
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub limit: u32,
+    /// What shortened results saved and what of it was read again, by model and tool, instead
+    #[arg(long)]
+    pub projection: bool,
+    /// With --projection: over all sessions of the project
+    #[arg(long, requires = "projection")]
+    pub all: bool,
     /// The project's folder instead of the current one
     #[arg(long, value_name = "DIR", conflicts_with = "session")]
     pub project: Option<PathBuf>,

@@ -146,6 +146,7 @@ fn title(group: &str) -> &str {
     match group {
         "folders" => "Folders",
         "config" => "Configuration",
+        "texts" => "Texts for the model",
         "daemon" => "Daemon",
         "data" => "Data",
         "system" => "System",

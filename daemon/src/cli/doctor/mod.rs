@@ -9,6 +9,7 @@ mod folders;
 mod life;
 mod servers;
 mod system;
+mod texts;
 
 use super::connect::{self, CommandError};
 use super::{args, build, out, reach};
@@ -40,6 +41,7 @@ async fn examine(provider: Option<&str>) -> Report {
             let config = Config::load_for(&folders, &env, project.as_deref(), &Overrides::default());
             findings.extend(folders::check(&folders));
             findings.extend(configuration::check(&folders, &config, &env));
+            findings.extend(texts::check(&folders, config.as_ref().ok(), project.as_deref()));
             findings.extend(life::check(&folders).await);
             findings.extend(data::check(&folders, life::is_running(&folders)));
             findings.extend(system::check());

@@ -328,7 +328,7 @@ mod tests {
             "  <git_status>                                  20 tokens          80 B  #17",
             "  result c3                                  1,000 tokens       4,000 B  #18…#31",
             "window 20,000 = 13,000 usable + 4,000 for the answer + 3,000 for results",
-            "cache  49.4% of it expected to be read, input about $0.0123",
+            "cache  49.3% of it expected to be read, input about $0.0123",
             "  4 (turn 2.1)        2,600             95.0%     90.0%",
             "session  4 requests, 0 breaks, cost $1.50 at prices of 2026-11-29",
         ] {

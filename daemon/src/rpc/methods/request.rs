@@ -6,7 +6,7 @@ use crate::session::service::Service;
 use jsonrpsee_core::server::Extensions;
 use jsonrpsee_core::{RpcResult, async_trait};
 use plimsoll_core::id::RequestNo;
-use plimsoll_protocol::request::{GetResult, ListResult, ReplayResult, RequestApiServer};
+use plimsoll_protocol::request::{GetResult, ListResult, ProjectionsResult, ReplayResult, RequestApiServer};
 
 /// Bytes of a body in one answer. Escaped they may become several times as many, and a message has a limit.
 const PAGE: u32 = 4 * 1024 * 1024;
@@ -69,6 +69,12 @@ impl RequestApiServer for Methods {
             bytes: bytes as u64,
             next_offset: (end < bytes).then_some(end as u64),
         })
+    }
+
+    async fn projections(&self, session: String, all: Option<bool>) -> RpcResult<ProjectionsResult> {
+        let session = from_wire::id("session", &session)?;
+        let found = self.service.projections(&session, all.unwrap_or_default()).await.map_err(api)?;
+        Ok(ProjectionsResult { projections: found.iter().map(to_wire::request::projection).collect() })
     }
 }
 

@@ -27,10 +27,11 @@ impl SessionApiServer for Methods {
         title: Option<String>,
         mode: Option<String>,
         model: Option<String>,
+        base_prompt: Option<String>,
         idempotency_key: Option<String>,
     ) -> RpcResult<SessionInfo> {
         let project = from_wire::id("project", &project)?;
-        let new = NewSession { key: idempotency_key, title, mode, model };
+        let new = NewSession { key: idempotency_key, title, mode, model, base_prompt };
         let info = self.service.create_session(&super::client(context)?, &project, new).await;
         info.map(|info| to_wire::session(&info)).map_err(api)
     }

@@ -1,7 +1,9 @@
 //! Requests that were sent, as the wire has them.
 
 use super::context::{ranges, word};
-use crate::session::inspect::{Break, Checked, Kept, Listed, RequestDetail, RequestPage, SegmentDetail, Total};
+use crate::session::inspect::{
+    Break, Checked, Kept, Listed, ProjectionStats, RequestDetail, RequestPage, SegmentDetail, Total,
+};
 use plimsoll_core::context::explain::{Difference, Differs};
 use plimsoll_core::transcript::epoch::Hash;
 use plimsoll_protocol::request as wire;
@@ -98,6 +100,22 @@ fn difference(difference: &Difference) -> wire::Difference {
     };
     let items = ranges(difference.items.iter().copied());
     wire::Difference { message: difference.message as u64 + 1, items, what }
+}
+
+pub fn projection(stats: &ProjectionStats) -> wire::ProjectionInfo {
+    wire::ProjectionInfo {
+        model: stats.model.clone(),
+        tool: stats.tool.clone(),
+        results: stats.projections,
+        partial: stats.partial,
+        continued: stats.continued,
+        tokens: stats.tokens,
+        saved: stats.saved,
+        continuations: stats.continuations,
+        with_new: stats.with_new,
+        reread: stats.reread,
+        repeated: stats.repeated,
+    }
 }
 
 fn hex(hash: &Hash) -> String {

@@ -41,6 +41,7 @@ impl Driver {
             ApiError::new(ApiErrorKind::Conflict, format!("nothing was undone: {why}")).hint("look and try again")
         })?;
 
+        let prompts = self.prompts().await?;
         let mut operation = self.recorded(&chosen).await?;
         self.record(operation.clone(), None).await?;
         let (with, doing, skip) = (images.clone(), chosen.clone(), undo.how.skip);
@@ -58,7 +59,7 @@ impl Driver {
         });
         let any = !operation.files.is_empty();
         (operation.state, operation.at) = (if any { OpState::Succeeded } else { OpState::Failed }, now());
-        let told = any.then(|| told(Some(undo.scope), &operation));
+        let told = any.then(|| told(Some(undo.scope), &operation, &prompts));
         let call = operation.call;
         self.project.workspace.refresh();
         self.record(operation, told).await?;
@@ -71,6 +72,14 @@ impl Driver {
         undone.state = if any { UndoState::Done } else { UndoState::Refused };
         undone.call = any.then_some(call);
         Ok(undone)
+    }
+
+    /// The texts of the session's present epoch.
+    async fn prompts(&self) -> Result<Prompts, ApiError> {
+        match &self.machine {
+            Some(machine) => Ok(machine.prompts().clone()),
+            None => self.store.texts(&self.id).await.map_err(|error| store_error(&error)),
+        }
     }
 
     fn check_idle(&self) -> Result<(), ApiError> {
@@ -121,9 +130,9 @@ impl Driver {
 /// For people, and for the model.
 type Told = (String, String);
 
-fn told(scope: Option<Scope>, operation: &Operation) -> Told {
+fn told(scope: Option<Scope>, operation: &Operation, prompts: &Prompts) -> Told {
     let files = &operation.files;
-    (checkpoint::notice(scope, operation.call, files), checkpoint::reminder(scope, files, &Prompts::default()))
+    (checkpoint::notice(scope, operation.call, files), checkpoint::reminder(scope, files, prompts))
 }
 
 /// What a machine would commit, for a session without one.
@@ -146,12 +155,13 @@ fn batch(row: &SessionRow, operation: Operation, told: Option<Told>) -> Batch {
 /// Settles undos that the daemon's death has cut by what stands on the disk. Done twice, it does nothing the second time.
 pub(in crate::session) async fn settle_cut(store: &ProjectStore, id: &SessionId, hub: &Hub) -> Result<(), StoreError> {
     let open = store.operations(id, true).await?;
+    let prompts = store.texts(id).await?;
     for operation in open.iter().filter(|operation| checkpoint::is_undo(operation)) {
         let paths = operation.files.iter().map(|file| file.path.clone()).collect();
         let Ok(stands) = look(paths).await else { continue };
         let mut settled = checkpoint::settle(operation, &stands);
         settled.at = now();
-        let told = (settled.state == OpState::Succeeded).then(|| told(None, &settled));
+        let told = (settled.state == OpState::Succeeded).then(|| told(None, &settled, &prompts));
         tracing::info!(session = %id, call = %settled.call, state = settled.state.word(), "an undo that was cut is settled");
         let row = store.session(id).await?;
         let batch = batch(&row, settled, told);

@@ -10,3 +10,5 @@ mod value;
 pub use value::{
     Ask, Break, Checked, Inspection, Kept, Listed, Of, RequestDetail, RequestPage, SegmentDetail, Since, Total,
 };
+
+pub use crate::store::ProjectionStats;

@@ -7,7 +7,7 @@ use super::value::{Checked, RequestDetail, RequestPage, SegmentDetail};
 use crate::session::api::{ApiError, ApiErrorKind, Client};
 use crate::session::load::store_error;
 use crate::session::service::Service;
-use crate::store::{ProjectStore, RequestBody};
+use crate::store::{ProjectStore, ProjectionStats, RequestBody};
 use plimsoll_core::context::cache::entries;
 use plimsoll_core::context::explain::{Difference, Request, Tail, differences, sources};
 use plimsoll_core::id::{CallId, ItemNo, RequestNo, SessionId};
@@ -84,6 +84,12 @@ impl Service {
         let request = Request { api: replayed.epoch.api, wire, marks, prompts: &replayed.epoch.prompts, sources: &[] };
         // Bodies are put together from texts.
         String::from_utf8(request.body()).map_err(|error| ApiError::new(ApiErrorKind::Internal, error.to_string()))
+    }
+
+    /// What shortened results saved, by model and tool: of this session, or of all of its project.
+    pub async fn projections(&self, id: &SessionId, all: bool) -> Result<Vec<ProjectionStats>, ApiError> {
+        let (_, store) = self.store_of(id).await?;
+        store.projection_stats((!all).then_some(id)).await.map_err(|error| store_error(&error))
     }
 
     async fn sent(&self, id: &SessionId) -> Result<(Sent, ProjectStore), ApiError> {

@@ -20,7 +20,7 @@ impl Service {
         if let Some(taken) = handle.ask(|reply| Msg::Answer { answer: first, setup: None, reply }).await?? {
             return Ok(taken);
         }
-        let setup = Some(Box::new(handle.project.turn(id, client, &handle.model).await));
+        let setup = Some(Box::new(handle.project.turn(id, client, &handle.chosen).await));
         let taken = handle.ask(|reply| Msg::Answer { answer, setup, reply }).await??;
         taken.ok_or_else(|| ApiError::new(ApiErrorKind::Internal, "the suspended turn could not be taken up"))
     }

@@ -66,7 +66,6 @@ async fn a_turn_can_go_on_from_what_was_loaded() {
     let view = project.load_view(&id).await.unwrap();
     let messages: Vec<Segment> = before.iter().chain(&second.tail).cloned().collect();
     let expected = LoadedView {
-        before_plan: None,
         running_turn: Some(TurnNo(1)),
         waiting_turns: Vec::new(),
         session: project.session(&id).await.unwrap(),

@@ -16,6 +16,7 @@ use plimsoll_core::event::{Ask, AskChoice, AskOption, Event, EventBody};
 use plimsoll_core::id::{AskId, CallId, EpochNo, ItemNo, RequestNo, Revision, Seq, SessionId, StepNo, TurnNo};
 use plimsoll_core::ledger::{OpState, Operation};
 use plimsoll_core::model::request::{Api, Params};
+use plimsoll_core::prompt::{Bundle, Prompts};
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::{Body, Outcome, Status};
 use plimsoll_core::tool::projection::Shown;
@@ -80,6 +81,8 @@ fn new_session(id: &str) -> SessionRecord {
         title: String::new(),
         mode: "ask".into(),
         model: "local/small".into(),
+        bundle: Bundle::Lean,
+        base_prompt: None,
         created_at: NOW,
         key: None,
     }

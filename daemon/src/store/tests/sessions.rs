@@ -44,6 +44,27 @@ async fn the_mode_before_plan_mode_is_kept_whoever_changes_it() {
 }
 
 #[tokio::test]
+async fn a_session_keeps_its_texts_and_older_ones_have_the_first_bundle() {
+    let place = Place::new().await;
+    let project = place.project().await;
+    let own = SessionRecord { bundle: Bundle::Full, base_prompt: Some("You are X.".into()), ..new_session("s1") };
+    let own = project.create_session(own).await.unwrap().id;
+    let old = project.create_session(new_session("s2")).await.unwrap().id;
+    let expected = Prompts { bundle: Bundle::Full, base: Some("You are X.".into()), ..Prompts::default() };
+    assert_eq!(
+        [project.made_with(&own).await.unwrap(), project.texts(&own).await.unwrap()],
+        [expected.clone(), expected]
+    );
+    // What the new columns hold in the rows of a database from before.
+    let database =
+        rusqlite::Connection::open(project.session_folder(&old).parent().unwrap().join("plimsoll.db")).unwrap();
+    database.execute("INSERT INTO session (id, title, mode, model, created_at, updated_at, state) VALUES ('s3', '', 'ask', 'a/b', 0, 0, 'idle')", []).unwrap();
+    for id in [old, session_id("s3")] {
+        assert_eq!(project.made_with(&id).await.unwrap(), Prompts::default());
+    }
+}
+
+#[tokio::test]
 async fn changes_of_a_session_are_kept_and_listed() {
     let place = Place::new().await;
     let project = place.project().await;

@@ -338,7 +338,6 @@ fn search_file(
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "each fact is one note")]
 fn notes(
     env: &ToolEnv,
     args: &Args,

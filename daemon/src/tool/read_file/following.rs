@@ -6,7 +6,7 @@ use crate::tool::testing::Place;
 use plimsoll_core::escape::restore;
 use plimsoll_core::id::{CallId, EvidenceId, Revision};
 use plimsoll_core::tool::outcome::{CommandRun, Exit, Output, TaskState};
-use plimsoll_core::tool::projection::{Budget, Projection, ProjectionInput, Saved, project};
+use plimsoll_core::tool::projection::{Budget, Projection, ProjectionInput, Saved, exceeds_general, project};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,7 +37,7 @@ struct Follow<'a> {
     /// Calls that were made: none is made twice.
     made: BTreeSet<String>,
     lines: BTreeMap<u64, String>,
-    /// Facts in the first header.
+    /// All headers.
     facts: String,
 }
 
@@ -64,9 +64,8 @@ impl<'a> Follow<'a> {
     fn file(&mut self, args: &Value) {
         let (header, body, partial) = self.call(args);
         assert_eq!(partial, body.contains(": read_file {"), "{header}");
-        if self.facts.is_empty() {
-            self.facts = header;
-        }
+        // How the file ends is told where its end is shown.
+        self.facts.push_str(&header);
         for row in body.split('\n') {
             if row.starts_with('[') {
                 let Some(next) = call_in(row) else { continue };
@@ -124,7 +123,7 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// The whole text, with the line ends that the first header tells of.
+    /// The whole text, with the line ends that the headers tell of.
     fn text(&self) -> String {
         let last = self.lines.len() as u64;
         assert_eq!(self.lines.keys().copied().collect::<Vec<_>>(), (1..=last).collect::<Vec<_>>());
@@ -182,7 +181,7 @@ fn bytes(text: &str, encoding: u8) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_file_comes_whole(text in text(), budget in budget(), encoding in 0_u8..4, name in 0_usize..3) {
@@ -225,6 +224,7 @@ proptest! {
         let place = Place::new();
         // What a tool gives has passed the ingest, and its lines end in line feeds.
         let text = text.replace('\r', "");
+        prop_assume!(exceeds_general(&text, budget));
         let path = place.env.session_dir.join("artifacts/c7.txt");
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, &text).unwrap();
@@ -233,13 +233,10 @@ proptest! {
         let first = look("mcp_tool", &outcome, budget, Saved::At(path));
         let shown = restore(&first.text).into_owned();
         let mut follow = Follow::new(&place, budget);
-        if first.partial {
-            follow.rows(shown.split_once('\n').unwrap().1, 1);
-            prop_assert_eq!(follow.lines.values().cloned().collect::<Vec<_>>(), text.lines().collect::<Vec<_>>());
-            prop_assert_eq!(first.saved, text.len() as u64);
-        } else {
-            prop_assert_eq!(shown.split_once('\n').map_or("", |(_, body)| body), text);
-        }
+        prop_assert!(first.partial);
+        follow.rows(shown.split_once('\n').unwrap().1, 1);
+        prop_assert_eq!(follow.lines.values().cloned().collect::<Vec<_>>(), text.lines().collect::<Vec<_>>());
+        prop_assert_eq!(first.saved, text.len() as u64);
     }
 
     #[test]
@@ -386,15 +383,26 @@ fn a_log_of_a_hundred_megabytes_comes_whole() {
     large(100_000_000, 100_000_000);
 }
 
-#[test]
-fn one_line_of_five_megabytes_comes_whole() {
+/// One line of at least so many bytes, without a line end.
+fn one_line(bytes: usize) {
     let place = Place::new();
-    let line: String = (0..500_000).map(|no| format!("{no:x}\u{4f60}\u{1f600}")).collect::<Vec<_>>().concat();
-    assert!(line.len() > 5_000_000);
+    let line: String = (0..bytes / 9).map(|no| format!("{no:x}\u{4f60}\u{1f600}")).collect::<Vec<_>>().concat();
+    assert!(line.len() > bytes);
     place.write("min.js", &line);
     let mut follow = Follow::new(&place, Budget::default());
     follow.file(&json!({ "target_file": "min.js" }));
     assert!(follow.text() == line);
+}
+
+#[test]
+fn one_long_line_comes_whole() {
+    one_line(400_000);
+}
+
+#[test]
+#[ignore = "looks at five megabytes for each part; part of the full run"]
+fn one_line_of_five_megabytes_comes_whole() {
+    one_line(5_000_000);
 }
 
 #[test]

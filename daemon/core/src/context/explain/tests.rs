@@ -69,6 +69,8 @@ fn shown(text: &str) -> BTreeMap<CallId, StoredProjection> {
                 is_error: false,
                 tokens: 1,
                 partial: false,
+                whole: 1,
+                saved: 0,
                 shown: vec![],
             };
             (CallId(id), projection)

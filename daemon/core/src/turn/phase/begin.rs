@@ -147,6 +147,7 @@ impl Machine {
     /// The user's message with what is new around it; in a new epoch behind the epoch's head. A text that does not fit the
     /// window is never cut: it is kept in the transcript, not shown to the model, and the error says its size.
     fn state_surroundings(&mut self, text: String, environment: &Environment) -> Result<(), String> {
+        self.view.take_back();
         let opened = self.open_epoch(environment);
         let changes =
             context::changes(environment, self.view.stated(), self.settings.model.context_window, self.prompts());
@@ -225,6 +226,9 @@ impl Machine {
         self.counters.epoch = self.counters.epoch.next();
         let opening = Opening { no: self.counters.epoch, cause, at: self.now };
         self.held.epoch = Some(self.view.open_epoch(opening, &self.settings.model, head, facts));
+        for warning in std::mem::take(&mut self.text_warnings) {
+            self.add_notice(NoticeCause::Info, warning);
+        }
         true
     }
 

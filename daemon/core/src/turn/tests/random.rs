@@ -88,10 +88,11 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
                 world.environment.instructions[0].text.push('!');
             }
             if dice.1.is_multiple_of(5) {
-                world.environment.rules[0].text.push('!');
-                world.environment.memories[0].title.push('!');
+                world.environment.rules.iter_mut().for_each(|rule| rule.text.push('!'));
+                world.environment.memories.iter_mut().for_each(|memory| memory.title.push('!'));
             }
-            world.collected.insert(turn, world.environment.clone());
+            // A turn that was taken up collects once more, and states nothing of it.
+            world.collected.entry(turn).or_insert_with(|| world.environment.clone());
             let mut environment = Box::new(world.environment.clone());
             if dice.2.is_multiple_of(7) {
                 environment.images.push(picture("shot"));

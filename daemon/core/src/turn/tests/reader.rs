@@ -37,7 +37,10 @@ pub(super) fn beliefs(segments: &[Segment]) -> Beliefs {
 pub(super) fn truth(environment: &Environment, believed: &Beliefs) -> Beliefs {
     let mut truth = Beliefs::new();
     for subject in believed.keys() {
-        if subject.starts_with("instructions:") {
+        if subject.starts_with("instructions:/w/sub/") {
+            // What holds in a folder below is found out by calls there, not at a turn's start.
+            truth.insert(subject.clone(), believed.get(subject).cloned().unwrap_or_default());
+        } else if subject.starts_with("instructions:") {
             truth.insert(subject.clone(), GONE.to_owned());
         }
         if let Some(entry) = subject.strip_prefix("layout:") {

@@ -8,7 +8,7 @@ mod turns;
 mod undo;
 
 use super::*;
-use crate::session::api::{Answer, Update};
+use crate::session::api::{Answer, NewSession, Update};
 use crate::tool::{ToolEnv, ToolRun};
 use futures_util::future::BoxFuture;
 use plimsoll_core::event::{Event, EventBody, TurnEnd};
