@@ -58,6 +58,7 @@ fn settings(api: Api, bundle: Bundle) -> Settings {
             temperature: None,
             cache_lifetime_s: 300,
             price: None,
+            images: false,
         },
         mode: Mode::Full,
         policy: Policy { sandbox: Sandbox { files: true, network: true }, ..Policy::default() },

@@ -159,11 +159,12 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
         text: "t".into(),
         when_busy: Some(WhenBusy::Refuse),
         allow: Some(vec!["grep".into()]),
+        attachments: Some(vec![plimsoll_protocol::turn::Attachment::File { path: "a".into(), lines: None }]),
         idempotency_key: some("k"),
     };
     expect("turn/start", &p);
-    let StartParams { session, text, when_busy, allow, idempotency_key } = p;
-    let _ = recorder.start(session, text, when_busy, allow, idempotency_key).await;
+    let StartParams { session, text, when_busy, allow, attachments, idempotency_key } = p;
+    let _ = recorder.start(session, text, when_busy, allow, attachments, idempotency_key).await;
 
     let p = SteerParams { session: "s".into(), text: "t".into(), idempotency_key: some("k") };
     expect("turn/steer", &p);

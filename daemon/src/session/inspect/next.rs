@@ -28,6 +28,7 @@ use plimsoll_core::turn::preview::{Preview, Sends};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 impl Service {
     /// The next request of a session: what the empty prompt would send. While a turn runs, the request that was sent last,
@@ -62,7 +63,7 @@ impl Service {
         let dry = handle.ask(|reply| Msg::Dry { setup: copy, prompt, reply }).await??;
         let Some(dry) = dry else { return Ok(None) };
         let editor = handle.project.shared.editors.of(&handle.project.key);
-        let environment = setup.collect(editor, dry.wanted()).await;
+        let environment = setup.collect(editor, dry.wanted().clone()).await;
         let sends = match dry.send(now(), environment) {
             Preview::Sends(sends) => sends,
             Preview::Refused(why) => return Ok(Some(refused(id, &setup.profile, why))),
