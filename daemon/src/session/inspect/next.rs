@@ -26,8 +26,8 @@ use plimsoll_core::transcript::item::Item;
 use plimsoll_core::turn::input::Prompt;
 use plimsoll_core::turn::preview::{Preview, Sends};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::Arc;
 
 impl Service {
