@@ -83,7 +83,7 @@ async fn the_command_line_attaches_files() {
         in_time("the command", command.output()).await.expect("it runs")
     };
     let wrong = run(&["ask", "--attach", "b.txt", "look"]).await;
-    assert_eq!(wrong.status.code(), Some(2));
+    assert_eq!(wrong.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("there is no file b.txt to attach"));
     let done = run(&["ask", "--attach", "a.txt:2-3", "look"]).await;
     assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));

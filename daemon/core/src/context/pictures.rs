@@ -82,12 +82,11 @@ fn with_images(api: Api, text: &str, images: Vec<Image>, takes_images: bool, roo
     for (image, why) in images.into_iter().zip(withheld) {
         let what = format!("{} ({})", one_line(image.title()), one_line(&image.facts()));
         // Writing to a String cannot fail.
-        let _ = match why {
-            Some(why) => writeln!(list, "- {what}: not shown, {why}"),
-            None => {
-                shown.push(image);
-                writeln!(list, "- {what}: image {} below", shown.len())
-            }
+        let _ = if let Some(why) = why {
+            writeln!(list, "- {what}: not shown, {why}")
+        } else {
+            shown.push(image);
+            writeln!(list, "- {what}: image {} below", shown.len())
         };
     }
     let text = format!("{text}\n\n<image_list>\n{list}</image_list>");

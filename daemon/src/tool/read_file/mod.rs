@@ -2,7 +2,7 @@
 
 use super::scope::{Resolved, recheck, resolve_existing};
 use super::{Tool, ToolEnv, ToolRun, blocking};
-use crate::file_io::image::read_image;
+use crate::file_io::image::{ImageError, read_image};
 use crate::file_io::{Ask, OpenError, ReadError, Text, Version, read_text};
 use futures_util::future::BoxFuture;
 use plimsoll_core::tool::call::{Call, Prepared, Zone};
@@ -69,11 +69,13 @@ impl Tool for ReadFile {
                 let read = || {
                     let ask = args.ask()?;
                     let file = recheck(&env, &args.target_file, target.as_ref())?;
-                    if ask == Ask::Whole
-                        && let Some(image) =
-                            read_image(&file.path, &file.shown).map_err(|error| format!("`{}` {error}.", file.shown))?
-                    {
-                        return Ok(Body::Image(image));
+                    if ask == Ask::Whole {
+                        match read_image(&file.path, &file.shown) {
+                            Ok(Some(image)) => return Ok(Body::Image(image)),
+                            Err(error @ ImageError::Header(_)) => return Err(format!("`{}` {error}.", file.shown)),
+                            // What cannot be opened is said below.
+                            Ok(None) | Err(_) => {}
+                        }
                     }
                     let stopped = || stop.is_set();
                     // A log that has grown is no other file.
