@@ -174,7 +174,7 @@ impl Project {
             prompts: Prompts { overrides: own.texts, ..chosen.texts.clone() },
             text_warnings: own.warnings,
             language: config.language.clone(),
-            projection: config.budget(model),
+            projection: config.budget(&chosen.model),
             plan_file: path::escape(self.plan_file(session).as_os_str().as_bytes()),
             session_dir: path::escape(session_dir.as_os_str().as_bytes()),
             tool_env: Arc::new(ToolEnv {

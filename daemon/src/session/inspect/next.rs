@@ -8,7 +8,7 @@ use crate::session::api::{ApiError, ApiErrorKind, Client};
 use crate::session::driver::now;
 use crate::session::load::store_error;
 use crate::session::service::Service;
-use crate::session::setup::TurnSetup;
+use crate::session::setup::{Chosen, TurnSetup};
 use crate::store::{ProjectStore, RequestBody, RequestEntry, ViewItem};
 use plimsoll_core::context::cache::{Before, Expected, entries, expected};
 use plimsoll_core::context::compare::Wire;
@@ -32,7 +32,7 @@ impl Service {
     /// The next request of a session: what the empty prompt would send. While a turn runs, the request that was sent last,
     /// and what has come since.
     pub async fn inspect(&self, client: &Client, id: &SessionId) -> Result<Inspection, ApiError> {
-        let model = self.live(id).await?.model;
+        let model = self.live(id).await?.chosen.model.clone();
         match self.look(client, id, Ask::default()).await? {
             Some(inspection) => Ok(inspection),
             None => self.inspect_last(client, id, &model).await,
@@ -50,8 +50,11 @@ impl Service {
     /// None while a turn runs.
     async fn look(&self, client: &Client, id: &SessionId, ask: Ask) -> Result<Option<Inspection>, ApiError> {
         let handle = self.live(id).await?;
-        let model = ask.model.unwrap_or_else(|| handle.model.clone());
-        let setup = handle.project.turn(id, client, &model).await?;
+        let chosen = Chosen {
+            model: ask.model.unwrap_or_else(|| handle.chosen.model.clone()),
+            texts: handle.chosen.texts.clone(),
+        };
+        let setup = handle.project.turn(id, client, &chosen).await?;
         let text = ingest::string(Source::User, ask.text);
         let prompt = Prompt { text, key: None, attachments: ask.attachments };
         let copy = Box::new(setup.clone());
