@@ -37,6 +37,7 @@ async fn cost(content: &[u8], edits: Vec<Value>, expected: impl FnOnce(&[u8]) ->
         roots: [root].into(),
         client_env: std::collections::BTreeMap::new().into(),
         session_dir: data.join("session"),
+        plan_file: data.join("plans").join("session.md"),
         readable: [data.clone()].into(),
         pre_images: data.join("pre-images"),
         protected: [data].into(),

@@ -33,6 +33,9 @@ pub enum ItemBody {
         additional_data: String,
         /// It joined a running turn.
         steering: bool,
+        /// Images that were put beside it, without their content.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
     },
     /// Text that Plimsoll itself put before the model: not for the conversation's view.
     Meta {
@@ -81,6 +84,13 @@ pub enum ItemBody {
         /// Whether that revision is approximate.
         approximate: bool,
     },
+    /// Images of a step's results, put before the model behind these: not for the conversation's view.
+    Observation {
+        /// What the model reads before them.
+        text: String,
+        /// The calls whose results hold them.
+        calls: Vec<String>,
+    },
     /// Something that clients show and the model does not see.
     Notice {
         /// What kind of thing happened, such as `retry` or `crash`.
@@ -91,6 +101,24 @@ pub enum ItemBody {
     /// A kind that this build does not know.
     #[serde(other)]
     Unknown,
+}
+
+/// An image, without its content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Image {
+    /// What it is called; may be empty.
+    pub name: String,
+    /// Media type, such as `image/png`.
+    pub mime_type: String,
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Content hash: BLAKE3, its first 128 bits in hexadecimal digits.
+    pub hash: String,
 }
 
 /// How a call ended.

@@ -1,5 +1,6 @@
 //! Turns: one prompt and all that follows until the agent yields.
 
+use crate::editor::LineRange;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,37 @@ pub enum WhenBusy {
     Queue,
     /// Refuse with kind `busy`.
     Refuse,
+}
+
+/// Something beside a prompt's text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Attachment {
+    /// A file, which is read when the turn begins. An image file is shown as an image.
+    File {
+        /// Absolute path, or one relative to the project's first root.
+        path: String,
+        /// The lines that are meant; absent: all of them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lines: Option<LineRange>,
+    },
+    /// A text that the client gives itself, such as a selection or an unsaved buffer; at most 262144 bytes.
+    Text {
+        /// What it is called, such as a path.
+        name: String,
+        /// The text.
+        text: String,
+    },
+    /// An image: PNG, JPEG, GIF or WebP. Over 5 MB or 8000 pixels a side it is named instead of shown.
+    Image {
+        /// What it is called.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// Media type, such as `image/png`.
+        mime_type: String,
+        /// Base64.
+        data: String,
+    },
 }
 
 /// Parameters of `turn/start`.
@@ -28,6 +60,9 @@ pub struct StartParams {
     /// Rules that the user allows for this turn, such as `run_terminal_cmd(cargo test *)`; at most 100.
     #[serde(default)]
     pub allow: Option<Vec<String>>,
+    /// What the user puts beside the text, in order; at most 64.
+    #[serde(default)]
+    pub attachments: Option<Vec<Attachment>>,
     /// The client's key for this prompt; the same key again is the same turn.
     #[serde(default)]
     pub idempotency_key: Option<String>,
@@ -69,7 +104,7 @@ pub struct CancelParams {
 
 #[cfg(any(feature = "server", feature = "client"))]
 mod api {
-    use super::{AcceptedTurn, WhenBusy};
+    use super::{AcceptedTurn, Attachment, WhenBusy};
     use crate::Done;
     use jsonrpsee::proc_macros::rpc;
 
@@ -95,6 +130,7 @@ mod api {
             text: String,
             #[argument(rename = "whenBusy")] when_busy: Option<WhenBusy>,
             allow: Option<Vec<String>>,
+            attachments: Option<Vec<Attachment>>,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
         ) -> jsonrpsee::core::RpcResult<AcceptedTurn>;
 

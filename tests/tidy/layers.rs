@@ -37,7 +37,7 @@ const PROTOCOL_USERS: &[&str] = &["acp", "cli", "rpc"];
 /// Floors of the core from the ground up; a module uses its own floor and those below. An event stands with the items
 /// that it refers to, because one batch holds both.
 const FLOORS: &[&[&str]] = &[
-    &["escape", "id", "ingest", "path", "prompt", "time", "tokens"],
+    &["escape", "id", "ingest", "media", "path", "prompt", "time", "tokens"],
     &["edit", "tool", "workspace"],
     &["event", "ledger", "model", "permission", "transcript"],
     &["checkpoint", "context", "task"],

@@ -11,6 +11,7 @@ pub const TAGS: &[&str] = &[
     "attached_files",
     "edit_history",
     "git_status",
+    "image_list",
     "linter_errors",
     "open_and_recently_viewed_files",
     "project_instructions",

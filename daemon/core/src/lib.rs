@@ -11,6 +11,7 @@ pub mod event;
 pub mod id;
 pub mod ingest;
 pub mod ledger;
+pub mod media;
 pub mod model;
 pub mod path;
 pub mod permission;

@@ -106,6 +106,8 @@ texts! {
     GIT_STATUS = "dynamic/git_status.md" ["facts"];
     /// `<open_and_recently_viewed_files>`.
     OPEN_FILES = "dynamic/open_files.md" ["files"];
+    /// What stands before the images of results.
+    OBSERVATION = "dynamic/observation.md" [];
     /// `<edit_history>`.
     EDIT_HISTORY = "dynamic/edit_history.md" ["files"];
     /// The message that holds the instruction files.

@@ -3,6 +3,8 @@
 pub mod memory;
 
 use crate::id::Revision;
+use crate::media::Image;
+use crate::tool::outcome::LongLine;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -80,6 +82,9 @@ pub struct Environment {
     /// What the user attached to the prompt, as it was read.
     #[serde(default)]
     pub attached: Vec<AttachedFile>,
+    /// Images that the user attached, in order.
+    #[serde(default)]
+    pub images: Vec<Image>,
     /// Files known to the model that somebody else changed since.
     #[serde(default)]
     pub user_edits: Vec<UserEdit>,
@@ -261,6 +266,13 @@ pub enum Attachment {
         /// Base64.
         data: String,
     },
+    /// Something that no model can be sent, such as a sound: it is named.
+    Named {
+        /// What it is called.
+        name: String,
+        /// What it is, and why it is not shown.
+        why: String,
+    },
 }
 
 /// A file that was attached, as it was when the turn began.
@@ -275,14 +287,23 @@ pub struct AttachedFile {
 /// Lines of an attached file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachedText {
-    /// Content hash of the whole file; none of a text that the client gave itself.
-    pub version: Option<FileVersion>,
+    /// Version of the whole file in full; none of a text that the client gave itself.
+    pub version: Option<String>,
+    /// The file's canonical absolute path in text form; none of a text that the client gave itself.
+    #[serde(default)]
+    pub canonical: Option<String>,
     /// Number of the first of `lines`, from 1.
     pub first_line: u64,
     /// The lines without their ends.
     pub lines: Vec<String>,
     /// Lines of the whole file.
     pub total_lines: u64,
+    /// Number of the last line that was asked for; may lie behind the last of `lines`.
+    #[serde(default)]
+    pub asked_until: u64,
+    /// Lines of more than 2,000 characters among `lines`, in order.
+    #[serde(default)]
+    pub long_lines: Vec<LongLine>,
 }
 
 /// A file that the model has read or written, and that somebody else changed since.

@@ -58,6 +58,7 @@ fn settings(api: Api, bundle: Bundle) -> Settings {
             temperature: None,
             cache_lifetime_s: 300,
             price: None,
+            images: false,
         },
         mode: Mode::Full,
         policy: Policy { sandbox: Sandbox { files: true, network: true }, ..Policy::default() },
@@ -179,6 +180,7 @@ fn rule(name: &str, description: &str) -> Rule {
         path: format!(".plimsoll/rules/{name}.md"),
         description: Some(description.into()),
         globs: vec![],
+        root: None,
         text: "Do.\n".into(),
     }
 }

@@ -44,6 +44,7 @@ impl Session {
             temperature: None,
             cache_lifetime_s: 300,
             price: None,
+            images: false,
         };
         let settings = Settings {
             model,

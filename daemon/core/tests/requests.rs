@@ -40,6 +40,7 @@ fn profile(api: Api) -> ModelProfile {
         temperature: None,
         cache_lifetime_s: 300,
         price: None,
+        images: false,
     }
 }
 

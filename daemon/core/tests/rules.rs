@@ -46,6 +46,7 @@ impl Session {
                 temperature: None,
                 cache_lifetime_s: 300,
                 price: None,
+                images: false,
             },
             mode: Mode::Full,
             policy: Policy::default(),

@@ -8,7 +8,7 @@ use super::translate::{Translator, replay};
 use super::turns::Ended;
 use super::{modes, prompt};
 use crate::rpc::life::Life;
-use crate::session::api::{Answer, Client, NewSession, SessionInfo, TranscriptRange, WhenBusy};
+use crate::session::api::{Answer, Beside, Client, NewSession, SessionInfo, TranscriptRange, WhenBusy};
 use crate::session::service::Service;
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
@@ -264,10 +264,11 @@ impl Facade {
     async fn prompt(&self, call: &Call) -> Result<PromptResponse, Error> {
         let request: PromptRequest = read(call.params.as_deref())?;
         let id = session_id(&request.session_id.0)?;
-        let text = prompt::text(&request.prompt)?;
+        let (text, attachments) = prompt::read(&request.prompt)?;
         let followed = self.followed(&id)?;
         followed.turns(super::turns::Turns::starting);
-        let accepted = self.service.start_turn(&self.client(), &id, text, None, WhenBusy::Queue).await;
+        let beside = Beside { attachments, ..Beside::default() };
+        let accepted = self.service.start_turn_with(&self.client(), &id, text, None, WhenBusy::Queue, beside).await;
         let turn = match accepted {
             Ok(accepted) => accepted.turn,
             Err(error) => {
@@ -321,7 +322,7 @@ impl Facade {
 fn initialized(version: &str) -> InitializeResponse {
     let capabilities = AgentCapabilities::new()
         .load_session(true)
-        .prompt_capabilities(PromptCapabilities::new().embedded_context(true));
+        .prompt_capabilities(PromptCapabilities::new().embedded_context(true).image(true));
     InitializeResponse::new(ProtocolVersion::V1)
         .agent_capabilities(capabilities)
         .agent_info(Implementation::new("plimsoll", version.to_owned()).title("Plimsoll".to_owned()))
@@ -387,7 +388,7 @@ mod tests {
         );
         assert_eq!(
             (&capabilities["loadSession"], &capabilities["promptCapabilities"]),
-            (&json!(true), &json!({"image": false, "audio": false, "embeddedContext": true}))
+            (&json!(true), &json!({"image": true, "audio": false, "embeddedContext": true}))
         );
         assert_eq!(capabilities["mcpCapabilities"], json!({"http": false, "sse": false}));
         assert!(

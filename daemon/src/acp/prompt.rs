@@ -1,35 +1,76 @@
-//! The content blocks of a prompt as one text.
+//! The content blocks of a prompt as one text and what stands beside it.
 
-use agent_client_protocol_schema::v1::{ContentBlock, EmbeddedResourceResource, Error, TextResourceContents};
+use crate::rpc::{MAX_ATTACHMENTS, MAX_IMAGE, MAX_TEXT};
+use agent_client_protocol_schema::v1::{ContentBlock, EmbeddedResourceResource, Error};
+use plimsoll_core::workspace::Attachment;
 use std::borrow::Cow;
 
-/// The prompt as text: text as it is, links as Markdown links, embedded text resources as fenced blocks under their
-/// address. Other kinds were not offered and are refused.
-pub fn text(blocks: &[ContentBlock]) -> Result<String, Error> {
+/// The prompt as text with what stands beside it: text as it is; links as Markdown links, and those to local files as files
+/// too; embedded texts by their address, and images by their name. Sounds are named, since no model here takes them. Other
+/// kinds were not offered and are refused.
+pub fn read(blocks: &[ContentBlock]) -> Result<(String, Vec<Attachment>), Error> {
     let mut out = String::new();
+    let mut attachments = Vec::new();
     for block in blocks {
         match block {
             ContentBlock::Text(text) => out.push_str(&text.text),
             ContentBlock::ResourceLink(link) => {
-                out.push('[');
-                out.push_str(&link.name);
-                out.push_str("](");
-                out.push_str(&address(&link.uri));
-                out.push(')');
+                let address = address(&link.uri);
+                push_link(&mut out, &link.name, &address);
+                if is_local(&address) {
+                    attachments.push(Attachment::File { path: address.into_owned(), lines: None });
+                }
             }
             ContentBlock::Resource(resource) => match &resource.resource {
-                EmbeddedResourceResource::TextResourceContents(text) => push_resource(&mut out, text),
+                EmbeddedResourceResource::TextResourceContents(text) => {
+                    bounded("resource", text.text.len(), MAX_TEXT)?;
+                    let name = address(&text.uri).into_owned();
+                    push_link(&mut out, name.rsplit('/').next().unwrap_or(&name), &name);
+                    attachments.push(Attachment::Text { name, text: text.text.clone() });
+                }
                 _ => return Err(refused("binary resource")),
             },
-            ContentBlock::Image(_) => return Err(refused("image")),
-            ContentBlock::Audio(_) => return Err(refused("audio")),
+            ContentBlock::Image(image) => {
+                bounded("image", image.data.len(), MAX_IMAGE)?;
+                let name = image.uri.as_deref().map(|uri| address(uri).into_owned()).unwrap_or_default();
+                let (mime, data) = (image.mime_type.clone(), image.data.clone());
+                attachments.push(Attachment::Image { name, mime, data });
+            }
+            ContentBlock::Audio(audio) => {
+                let why = format!("{}; no model here takes sound", audio.mime_type);
+                attachments.push(Attachment::Named { name: "sound".to_owned(), why });
+            }
             _ => return Err(refused("this kind of")),
         }
     }
     if out.trim().is_empty() {
-        return Err(super::error::invalid_params("`prompt` must not be blank"));
+        return Err(super::error::invalid_params("`prompt` must say something: it has no text that is not blank"));
     }
-    Ok(out)
+    if attachments.len() > MAX_ATTACHMENTS {
+        let message = format!("`prompt`: {} attachments; at most {MAX_ATTACHMENTS} are taken", attachments.len());
+        return Err(super::error::invalid_params(message));
+    }
+    Ok((out, attachments))
+}
+
+fn push_link(out: &mut String, name: &str, address: &str) {
+    out.push('[');
+    out.push_str(name);
+    out.push_str("](");
+    out.push_str(address);
+    out.push(')');
+}
+
+/// Whether an address was a local file's.
+fn is_local(address: &str) -> bool {
+    address.starts_with('/')
+}
+
+fn bounded(what: &str, bytes: usize, most: usize) -> Result<(), Error> {
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(super::error::invalid_params(format!("`prompt`: a {what} of {bytes} bytes; at most {most} are taken")))
 }
 
 fn refused(what: &str) -> Error {
@@ -57,23 +98,6 @@ fn decoded(path: &str) -> Option<Cow<'_, str>> {
     String::from_utf8(bytes).ok().filter(|path| !path.contains(char::is_control)).map(Cow::Owned)
 }
 
-fn push_resource(out: &mut String, resource: &TextResourceContents) {
-    let fence = fence(&resource.text);
-    if !out.is_empty() && !out.ends_with('\n') {
-        out.push('\n');
-    }
-    out.push_str(&address(&resource.uri));
-    out.push_str(":\n");
-    out.push_str(&fence);
-    out.push('\n');
-    out.push_str(&resource.text);
-    if !resource.text.ends_with('\n') {
-        out.push('\n');
-    }
-    out.push_str(&fence);
-    out.push('\n');
-}
-
 /// Backticks enough to stand around a text.
 pub fn fence(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -85,26 +109,34 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn check(blocks: Value, expected: Result<&str, &str>) {
+    fn made(blocks: Value) -> Result<(String, Vec<Attachment>), String> {
         let blocks: Vec<ContentBlock> = serde_json::from_value(blocks).unwrap();
-        let made = text(&blocks).map_err(|error| error.message);
-        assert_eq!(made.as_deref().map_err(String::as_str), expected);
+        read(&blocks).map_err(|error| error.message)
     }
 
     #[test]
-    fn blocks_become_one_text() {
-        check(
-            json!([
-                {"type": "text", "text": "explain "},
-                {"type": "resource_link", "name": "main.rs", "uri": "file:///w/main.rs"},
-                {"type": "text", "text": " and "},
-                {"type": "resource_link", "name": "doc", "uri": "https://example.org/a"},
-                {"type": "resource", "resource": {"uri": "file:///w/a%20b.md", "text": "```\nx\n```"}},
-                {"type": "text", "text": "please"},
-            ]),
-            Ok(
-                "explain [main.rs](/w/main.rs) and [doc](https://example.org/a)\n/w/a b.md:\n````\n```\nx\n```\n````\nplease",
-            ),
+    fn blocks_become_a_text_and_attachments() {
+        let (text, attachments) = made(json!([
+            {"type": "text", "text": "explain "},
+            {"type": "resource_link", "name": "main.rs", "uri": "file:///w/main.rs"},
+            {"type": "text", "text": " and "},
+            {"type": "resource_link", "name": "doc", "uri": "https://example.org/a"},
+            {"type": "resource", "resource": {"uri": "file:///w/a%20b.md", "text": "```\nx\n```"}},
+            {"type": "text", "text": " please"},
+            {"type": "image", "data": "AAAA", "mimeType": "image/png", "uri": "file:///w/shot.png"},
+            {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"},
+        ]))
+        .unwrap();
+        let expected = "explain [main.rs](/w/main.rs) and [doc](https://example.org/a)[a b.md](/w/a b.md) please";
+        assert_eq!(text, expected);
+        assert_eq!(
+            attachments,
+            [
+                Attachment::File { path: "/w/main.rs".into(), lines: None },
+                Attachment::Text { name: "/w/a b.md".into(), text: "```\nx\n```".into() },
+                Attachment::Image { name: "/w/shot.png".into(), mime: "image/png".into(), data: "AAAA".into() },
+                Attachment::Named { name: "sound".into(), why: "audio/wav; no model here takes sound".into() },
+            ]
         );
     }
 
@@ -125,12 +157,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_offered_is_refused() {
-        let refusal = "`prompt`: image content is not supported; promptCapabilities names what is";
-        check(json!([{"type": "image", "data": "", "mimeType": "image/png"}]), Err(refusal));
+    fn what_was_not_offered_or_is_too_large_is_refused() {
         let refusal = "`prompt`: binary resource content is not supported; promptCapabilities names what is";
-        check(json!([{"type": "resource", "resource": {"uri": "a", "blob": ""}}]), Err(refusal));
-        check(json!([{"type": "text", "text": " "}]), Err("`prompt` must not be blank"));
-        check(json!([]), Err("`prompt` must not be blank"));
+        assert_eq!(made(json!([{"type": "resource", "resource": {"uri": "a", "blob": ""}}])).unwrap_err(), refusal);
+        for blocks in [json!([]), json!([{"type": "text", "text": " "}])] {
+            assert!(made(blocks).unwrap_err().starts_with("`prompt` must say something"));
+        }
+        let large = json!([{"type": "resource", "resource": {"uri": "a", "text": "x".repeat(MAX_TEXT + 1)}}]);
+        assert_eq!(made(large).unwrap_err(), "`prompt`: a resource of 262145 bytes; at most 262144 are taken");
     }
 }

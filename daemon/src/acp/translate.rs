@@ -108,7 +108,7 @@ impl Translator {
                 }
                 Some(SessionUpdate::ToolCallUpdate(tool_call::finish(result, projection)))
             }
-            ItemBody::Meta(_) | ItemBody::Notice(_) => None,
+            ItemBody::Meta(_) | ItemBody::Observation(_) | ItemBody::Notice(_) => None,
         }
     }
 

@@ -14,7 +14,7 @@ fn item(no: u64, step: u64, body: ItemBody) -> Item {
 }
 
 fn user(text: &str) -> ItemBody {
-    ItemBody::User(UserMessage { text: text.into(), additional_data: String::new(), steering: false, refused: false })
+    ItemBody::User(UserMessage { text: text.into(), ..UserMessage::default() })
 }
 
 fn assistant(text: &str) -> ItemBody {

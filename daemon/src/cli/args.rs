@@ -143,6 +143,9 @@ pub struct Ask {
     /// Allow this in this turn, such as "run_terminal_cmd(cargo test *)"; may be given several times
     #[arg(long, value_name = "RULE")]
     pub allow: Vec<String>,
+    /// Put this file beside the prompt, as path or path:first-last; may be given several times
+    #[arg(long, value_name = "PATH[:A-B]")]
+    pub attach: Vec<OsString>,
     /// Model, as provider/model
     #[arg(long, conflicts_with = "session")]
     pub model: Option<String>,
@@ -339,12 +342,15 @@ mod tests {
             json: true,
             mode: Some("full".to_owned()),
             allow: vec!["grep".to_owned(), "list_dir".to_owned()],
+            attach: vec!["a.rs:1-2".into()],
             model: Some("a/b".to_owned()),
             session: None,
             project: Some("/p".into()),
         };
-        let found =
-            words("ask --json --mode full --allow grep --allow list_dir --model a/b --project /p two words").unwrap();
+        let found = words(
+            "ask --json --mode full --allow grep --allow list_dir --attach a.rs:1-2 --model a/b --project /p two words",
+        )
+        .unwrap();
         assert_eq!(found, Command::Ask(ask));
         assert_eq!(words("status --json").unwrap(), Command::Status { json: true });
         let doctor = Doctor { json: true, provider: Some("a/b".to_owned()) };

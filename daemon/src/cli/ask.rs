@@ -1,6 +1,7 @@
 //! `plimsoll ask`: one turn from the terminal. It is a client like any other: what it shows comes as events, and the turn
 //! runs in the daemon, whether this command lives to see its end or not.
 
+mod attach;
 mod consent;
 mod diff;
 mod screen;
@@ -18,7 +19,7 @@ use plimsoll_protocol::event::{Event, SessionEvent, StopReason};
 use plimsoll_protocol::permission::{Ask, Choice, PermissionApiClient};
 use plimsoll_protocol::project::ProjectApiClient;
 use plimsoll_protocol::session::{SessionApiClient, SessionInfo};
-use plimsoll_protocol::turn::{TurnApiClient, WhenBusy};
+use plimsoll_protocol::turn::{Attachment, TurnApiClient, WhenBusy};
 use screen::{Screen, Shown};
 use std::io::Read;
 use std::path::Path;
@@ -44,13 +45,18 @@ pub fn main(arguments: &args::Ask) -> ExitCode {
         Ok(prompt) => prompt,
         Err(error) => return error.report(),
     };
+    let attachments = match attach::attachments(&arguments.attach) {
+        Ok(attachments) => attachments,
+        Err(error) => return error.report(),
+    };
     if let Err(error) = consent::ask(arguments, &own_environment()) {
         return error.report();
     }
     connect::with_client(Spawn::WhenNone, async |client, folders| {
         let session = session(&client, &folders, arguments).await?;
         let allow = Some(arguments.allow.clone()).filter(|allow| !allow.is_empty());
-        run(&client, session, Asked { prompt, allow, json: arguments.json }).await
+        let attachments = Some(attachments.clone()).filter(|attachments| !attachments.is_empty());
+        run(&client, session, Asked { prompt, allow, attachments, json: arguments.json }).await
     })
 }
 
@@ -154,14 +160,15 @@ struct Asked {
     prompt: String,
     /// Rules that hold for this turn.
     allow: Option<Vec<String>>,
+    attachments: Option<Vec<Attachment>>,
     json: bool,
 }
 
 async fn run(client: &RpcClient, info: SessionInfo, asked: Asked) -> Result<ExitCode, CommandError> {
-    let Asked { prompt, allow, json } = asked;
+    let Asked { prompt, allow, attachments, json } = asked;
     let events = client.attach(info.id.clone(), Some(info.last_seq)).await?;
     let key = uuid::Uuid::now_v7().to_string();
-    let started = client.start(info.id.clone(), prompt, Some(WhenBusy::Refuse), allow, Some(key)).await;
+    let started = client.start(info.id.clone(), prompt, Some(WhenBusy::Refuse), allow, attachments, Some(key)).await;
     let turn = match started {
         Ok(accepted) => accepted.turn,
         Err(error) if connect::refusal_kind(&error) == Some(ErrorKind::Busy) => {

@@ -72,7 +72,9 @@ fn text(item: &Item, style: out::Style) -> String {
             format!("{}\n", style.dim(&format!("  {call} {}: {said}", status_word(status))))
         }
         ItemBody::Notice { text, .. } => format!("{}\n", style.dim(&format!("({})", out::harmless(text, false)))),
-        ItemBody::Meta { .. } | ItemBody::Reasoning { .. } | ItemBody::Unknown => String::new(),
+        ItemBody::Meta { .. } | ItemBody::Observation { .. } | ItemBody::Reasoning { .. } | ItemBody::Unknown => {
+            String::new()
+        }
     }
 }
 
@@ -95,7 +97,12 @@ mod tests {
     #[test]
     fn a_conversation_reads_as_one_and_what_the_model_alone_saw_is_left_out() {
         let bodies = [
-            ItemBody::User { text: "Fix it\n".to_owned(), additional_data: "git".to_owned(), steering: false },
+            ItemBody::User {
+                text: "Fix it\n".to_owned(),
+                additional_data: "git".to_owned(),
+                steering: false,
+                images: vec![],
+            },
             ItemBody::Meta { cause: "c".to_owned(), text: "hidden".to_owned() },
             ItemBody::ToolCall { call: "c1".to_owned(), tool: "read_file".to_owned(), arguments: "{\n}".to_owned() },
             ItemBody::ToolResult {

@@ -10,6 +10,8 @@ pub struct Facts {
     pub max_output: u32,
     /// Seconds after which an unused prefix is no longer cached.
     pub cache_lifetime_s: u64,
+    /// Whether it takes images.
+    pub images: bool,
     /// Prices.
     pub price: Option<Price>,
 }
@@ -23,6 +25,7 @@ pub fn facts(provider: &str, name: &str) -> Option<Facts> {
         context_window: model.context_window,
         max_output: model.max_output,
         cache_lifetime_s: model.cache_lifetime_s.unwrap_or(host.cache_lifetime_s),
+        images: model.images.unwrap_or(host.images),
         price: model.price.clone(),
     })
 }

@@ -362,6 +362,10 @@ impl Config {
             max_output,
             temperature: written.and_then(|model| model.temperature),
             cache_lifetime_s,
+            images: written
+                .and_then(|model| model.images)
+                .or(known.as_ref().map(|facts| facts.images))
+                .unwrap_or_default(),
             price: known.and_then(|facts| facts.price),
         };
         Ok((profile, endpoint))
@@ -467,6 +471,7 @@ fn offline() -> (ModelProfile, Endpoint) {
         temperature: None,
         cache_lifetime_s: DEFAULT_CACHE_LIFETIME_S,
         price: None,
+        images: false,
     };
     let endpoint = Endpoint {
         name: OFFLINE.to_owned(),

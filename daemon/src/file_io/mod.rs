@@ -3,6 +3,7 @@
 //! It knows nothing of tools, permissions or the model. Every module of the shell may use it.
 
 pub mod encoding;
+pub mod image;
 pub mod lines;
 pub mod open;
 pub mod pre_image;

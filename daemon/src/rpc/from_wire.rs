@@ -26,6 +26,15 @@ const LIST: usize = 50;
 /// Most sessions of a list.
 const MAX_LIST: usize = 500;
 
+/// Most attachments of a prompt.
+pub const MAX_ATTACHMENTS: usize = 64;
+
+/// Most bytes of a text among them.
+pub const MAX_TEXT: usize = 256 * 1024;
+
+/// Most bytes of an image's base64: a larger one is not even looked at. A message has 64 MiB in all.
+pub const MAX_IMAGE: usize = 16 * 1024 * 1024;
+
 /// The path that a text form stands for.
 pub fn path(text: &str) -> PathBuf {
     PathBuf::from(OsString::from_vec(plimsoll_core::path::unescape(text)))
@@ -76,6 +85,45 @@ pub fn when_busy(when: Option<turn::WhenBusy>) -> WhenBusy {
         turn::WhenBusy::Queue => WhenBusy::Queue,
         turn::WhenBusy::Refuse => WhenBusy::Refuse,
     }
+}
+
+/// What stands beside a prompt's text.
+pub fn attachments(given: Vec<turn::Attachment>) -> Result<Vec<core::Attachment>, ErrorObjectOwned> {
+    if given.len() > MAX_ATTACHMENTS {
+        return Err(param("attachments", format_args!("{} of them; at most {MAX_ATTACHMENTS} are taken", given.len())));
+    }
+    given.into_iter().enumerate().map(|(at, given)| attachment(&format!("attachments[{at}]"), given)).collect()
+}
+
+fn attachment(name: &str, given: turn::Attachment) -> Result<core::Attachment, ErrorObjectOwned> {
+    Ok(match given {
+        turn::Attachment::File { path, lines } => {
+            if path.is_empty() {
+                return Err(param(name, "the path is empty"));
+            }
+            let lines = lines.map(|lines| (lines.start, lines.end));
+            if let Some((first, last)) = lines.filter(|(first, last)| *first == 0 || first > last) {
+                return Err(param(name, format_args!("lines {first}-{last} are no range; lines count from 1")));
+            }
+            core::Attachment::File { path, lines }
+        }
+        turn::Attachment::Text { name: title, text } => {
+            if text.len() > MAX_TEXT {
+                let advice = "attach it as a file instead";
+                return Err(param(
+                    name,
+                    format_args!("its text has {} bytes, more than {MAX_TEXT}; {advice}", text.len()),
+                ));
+            }
+            core::Attachment::Text { name: title, text }
+        }
+        turn::Attachment::Image { name: title, mime_type, data } => {
+            if data.len() > MAX_IMAGE {
+                return Err(param(name, format_args!("its base64 has {} bytes, more than {MAX_IMAGE}", data.len())));
+            }
+            core::Attachment::Image { name: title.unwrap_or_default(), mime: mime_type, data }
+        }
+    })
 }
 
 /// An answer to a question.
@@ -133,6 +181,25 @@ mod tests {
         );
         assert_eq!(message(scope(None, None, Some("7")).unwrap_err()), "`call`: `7` is not a call id such as c7");
         assert_eq!(message(range(Some(1), Some(2), None).unwrap_err()), "`before`: not together with `after`");
+    }
+
+    #[test]
+    fn attachments_have_bounds_and_are_named_by_their_place() {
+        let file =
+            |start, end| turn::Attachment::File { path: "a".into(), lines: Some(editor::LineRange { start, end }) };
+        let message = |given| attachments(given).unwrap_err().message().to_owned();
+        assert_eq!(
+            message(vec![file(1, 2), file(3, 2)]),
+            "`attachments[1]`: lines 3-2 are no range; lines count from 1"
+        );
+        let text = turn::Attachment::Text { name: "a".into(), text: "x".repeat(MAX_TEXT + 1) };
+        assert_eq!(
+            message(vec![text]),
+            "`attachments[0]`: its text has 262145 bytes, more than 262144; attach it as a file instead"
+        );
+        assert_eq!(message(vec![file(1, 1); 65]), "`attachments`: 65 of them; at most 64 are taken");
+        let expected = core::Attachment::File { path: "a".into(), lines: Some((1, 2)) };
+        assert_eq!(attachments(vec![file(1, 2)]).unwrap(), [expected]);
     }
 
     #[test]

@@ -21,5 +21,6 @@ pub(crate) mod to_wire;
 
 pub use conn::serve;
 pub use from_wire::path as path_from_wire;
+pub use from_wire::{MAX_ATTACHMENTS, MAX_IMAGE, MAX_TEXT};
 pub use methods::module;
 pub use to_wire::path as path_to_wire;

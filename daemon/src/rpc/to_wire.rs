@@ -7,6 +7,7 @@ pub mod request;
 use super::changes;
 use crate::session::api::{Grant, MemoryInfo, ProjectInfo, ResolvedEvent, SessionInfo, TranscriptPage, Update};
 use plimsoll_core::event::{Ask, AskChoice, AskResolution, Delta, EventBody, TurnEnd};
+use plimsoll_core::media::Image;
 use plimsoll_core::model::usage::Usage;
 use plimsoll_core::tool::outcome::{Body, Exit, Status, Todo, TodoStatus};
 use plimsoll_core::transcript::batch::SessionState;
@@ -133,6 +134,11 @@ fn body(body: &ItemBody, projection: Option<&str>) -> transcript::ItemBody {
             text: user.text.clone(),
             additional_data: user.additional_data.clone(),
             steering: user.steering,
+            images: user.images.iter().map(image).collect(),
+        },
+        ItemBody::Observation(observation) => transcript::ItemBody::Observation {
+            text: observation.text.clone(),
+            calls: observation.calls.iter().map(ToString::to_string).collect(),
         },
         ItemBody::Meta(meta) => {
             let cause = match meta.cause {
@@ -192,6 +198,18 @@ fn body(body: &ItemBody, projection: Option<&str>) -> transcript::ItemBody {
     }
 }
 
+/// An image as clients hear of it: its content would be megabytes.
+fn image(image: &Image) -> transcript::Image {
+    transcript::Image {
+        name: image.name.clone(),
+        mime_type: image.mime.clone(),
+        width: image.width,
+        height: image.height,
+        bytes: image.bytes,
+        hash: image.version.clone(),
+    }
+}
+
 /// What a client can use of a result beside its text. The shapes are listed in the reference.
 pub fn result_data(body: &Body) -> Value {
     match body {
@@ -207,6 +225,15 @@ pub fn result_data(body: &Body) -> Value {
             "encoding": file.encoding,
             "eol": file.eol,
             "lossy": file.lossy,
+        }),
+        Body::Image(image) => json!({
+            "kind": "image",
+            "name": image.name,
+            "mimeType": image.mime,
+            "width": image.width,
+            "height": image.height,
+            "bytes": image.bytes,
+            "hash": image.version,
         }),
         Body::Entries(entries) => json!({
             "kind": "entries",

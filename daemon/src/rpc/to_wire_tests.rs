@@ -155,10 +155,7 @@ fn an_event_whose_item_is_gone_says_so() {
 fn a_page_is_cut_at_its_far_end_and_never_empty() {
     let user = |no: u64| {
         let text = "x".repeat(1000);
-        item_of(
-            no,
-            ItemBody::User(UserMessage { text, additional_data: String::new(), steering: false, refused: false }),
-        )
+        item_of(no, ItemBody::User(UserMessage { text, ..UserMessage::default() }))
     };
     let stored = TranscriptPage { items: (1..=5).map(user).collect(), projections: BTreeMap::new(), last: ItemNo(5) };
     let numbers = |forward, bytes| page(&stored, forward, bytes).items.iter().map(|item| item.no).collect::<Vec<_>>();

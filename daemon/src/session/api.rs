@@ -5,9 +5,19 @@ use plimsoll_core::id::{AskId, CallId, ItemNo, ProjectKey, Seq, SessionId, StepN
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::transcript::item::Item;
+use plimsoll_core::workspace::Attachment;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// What a client puts beside a prompt's text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Beside {
+    /// Rules in their text form that the user allows for this turn.
+    pub allow: Vec<String>,
+    /// Files, texts and images.
+    pub attachments: Vec<Attachment>,
+}
 
 /// An error for a client: a kind to branch on, a message for people, a hint with the fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

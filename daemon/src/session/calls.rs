@@ -70,9 +70,10 @@ impl Driver {
         if let (true, Some(running)) = (waits, &self.running) {
             setup.with_model_of(running);
         }
+        let attachments = std::mem::take(&mut setup.attachments);
         self.turns.insert(turn, setup);
         self.accepting.entry(turn).or_default().push(reply);
-        self.input(InputBody::Prompt(Prompt { text, key, attachments: Vec::new() })).await;
+        self.input(InputBody::Prompt(Prompt { text, key, attachments })).await;
     }
 
     pub(super) async fn steer(

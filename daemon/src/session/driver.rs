@@ -14,7 +14,6 @@ use plimsoll_core::event::Delta;
 use plimsoll_core::id::{CallId, RequestNo, Revision, SessionId, TurnNo};
 use plimsoll_core::model::error::{ErrorClass, ModelError};
 use plimsoll_core::permission::policy::Mode;
-use plimsoll_core::permission::rule::Rule;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::Outcome;
 use plimsoll_core::transcript::batch::Batch;
@@ -72,8 +71,8 @@ pub(super) struct Driver {
     settle_at: Option<Instant>,
     pub(super) mode: Mode,
     /// Tells when the user has decided something for the project.
-    decided: watch::Receiver<Known>,
-    tasks: JoinSet<()>,
+    pub(super) decided: watch::Receiver<Known>,
+    pub(super) tasks: JoinSet<()>,
     /// What the machine is told when a task panics, by the task.
     owed: HashMap<tokio::task::Id, InputBody>,
     /// What turns work with that have not begun.
@@ -194,6 +193,7 @@ impl Driver {
         if self.machine.is_none() || other {
             self.generation += 1;
             self.machine = Some(load::machine(&self.store, &self.id, settings, &self.hub).await?);
+            self.calibrate(turn.calibration);
             if !self.is_idle() {
                 // In the middle of a turn that was suspended.
                 self.running = Some(turn.clone());
@@ -234,21 +234,7 @@ impl Driver {
                 self.perform(effect);
             }
         }
-    }
-
-    /// Keeps what the user allowed for good. When that fails it holds for the running turn only, and is asked again later.
-    async fn grant(&mut self, call: CallId, rules: &[Rule]) {
-        if let Err(error) = self.project.lasting.keep(rules, &self.id, call, now()).await {
-            tracing::error!(session = %self.id, %call, %error, "a grant could not be kept");
-        }
-    }
-
-    /// The running turn goes on with what is decided with now.
-    fn set_policy(&mut self) {
-        self.decided.mark_unchanged();
-        if let (Some(machine), Some(turn)) = (&mut self.machine, &self.running) {
-            machine.set_policy(self.project.policy(turn));
-        }
+        self.keep_learned();
     }
 
     /// The next epoch has the texts of now.
@@ -413,6 +399,9 @@ impl Driver {
         }
         self.set_policy();
         self.set_texts();
+        if let Some(known) = self.running.as_ref().map(|turn| turn.calibration) {
+            self.calibrate(known);
+        }
         self.count();
         let editor = self.project.shared.editors.of(&self.project.key);
         let environment = Environment {

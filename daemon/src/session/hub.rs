@@ -277,7 +277,11 @@ fn resolve(event: &Event, batch: &Batch) -> ResolvedEvent {
 /// About how many bytes a kept event holds.
 fn weight(event: &ResolvedEvent) -> usize {
     let body = event.item.as_ref().map_or(0, |item| match &item.body {
-        ItemBody::User(message) => message.text.len() + message.additional_data.len(),
+        ItemBody::User(message) => {
+            let images: usize = message.images.iter().map(|image| image.data.len()).sum();
+            message.text.len() + message.additional_data.len() + images
+        }
+        ItemBody::Observation(observation) => observation.text.len(),
         ItemBody::Meta(meta) => meta.text.len(),
         ItemBody::Assistant(text) => text.text.len(),
         ItemBody::Reasoning(reasoning) => reasoning.text.len(),

@@ -1,5 +1,6 @@
 //! What a user decided for a project for good, as its sessions see it: read once, written through, followed by all of them.
 
+use super::driver::{Driver, now};
 use crate::store::{LastingGrant, StoreError, Stores};
 use plimsoll_core::id::{CallId, ProjectKey, SessionId};
 use plimsoll_core::permission::rule::{Matcher, Rule, Scope, Verdict};
@@ -78,6 +79,23 @@ impl Lasting {
         let rules = grants.iter().filter_map(rule).collect();
         self.known.send_replace(Known { rules, trusted });
         Ok(())
+    }
+}
+
+impl Driver {
+    /// Keeps what the user allowed for good. When that fails it holds for the running turn only, and is asked again later.
+    pub(super) async fn grant(&mut self, call: CallId, rules: &[Rule]) {
+        if let Err(error) = self.project.lasting.keep(rules, &self.id, call, now()).await {
+            tracing::error!(session = %self.id, %call, %error, "a grant could not be kept");
+        }
+    }
+
+    /// The running turn goes on with what is decided with now.
+    pub(super) fn set_policy(&mut self) {
+        self.decided.mark_unchanged();
+        if let (Some(machine), Some(turn)) = (&mut self.machine, &self.running) {
+            machine.set_policy(self.project.policy(turn));
+        }
     }
 }
 

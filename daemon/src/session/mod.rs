@@ -3,7 +3,9 @@
 
 mod actor;
 pub mod api;
+mod attached;
 mod background;
+mod calibrations;
 mod calls;
 pub mod checkpoint;
 mod driver;

@@ -2,8 +2,8 @@
 
 use super::actor::{self, MAILBOX, Msg};
 use super::api::{
-    AcceptedTurn, ApiError, ApiErrorKind, Client, ProjectInfo, SessionFilter, SessionInfo, SessionPage, TranscriptPage,
-    TranscriptRange, WhenBusy,
+    AcceptedTurn, ApiError, ApiErrorKind, Beside, Client, ProjectInfo, SessionFilter, SessionInfo, SessionPage,
+    TranscriptPage, TranscriptRange, WhenBusy,
 };
 use super::driver::{self, Driver, now};
 use super::editors::Editors;
@@ -175,6 +175,7 @@ impl Service {
         let (folder, data) = (canonical(store.folder()), canonical(&self.inner.shared.folders.data));
         Ok(Arc::new(Project {
             key: key.clone(),
+            stores: self.inner.stores.clone(),
             memories: Arc::new(Memories::new(key.clone(), self.inner.stores.clone(), &folder, &data)),
             lasting: lasting.map_err(|error| store_error(&error))?,
             workspace: Workspace::open(record.roots.clone(), revision, Waits::default()),
@@ -359,27 +360,28 @@ impl Service {
         key: Option<String>,
         busy: WhenBusy,
     ) -> Result<AcceptedTurn, ApiError> {
-        self.start_turn_allowing(client, id, text, key, busy, &[]).await
+        self.start_turn_with(client, id, text, key, busy, Beside::default()).await
     }
 
-    /// The same where the user allows something for this turn: rules in their text form.
-    pub async fn start_turn_allowing(
+    /// The same with what the client put beside the text.
+    pub async fn start_turn_with(
         &self,
         client: &Client,
         id: &SessionId,
         text: String,
         key: Option<String>,
         busy: WhenBusy,
-        allow: &[String],
+        beside: Beside,
     ) -> Result<AcceptedTurn, ApiError> {
         let text = clean_prompt(text)?;
-        let allow = permissions::turn_rules(allow)?;
+        let allow = permissions::turn_rules(&beside.allow)?;
         let handle = self.live(id).await?;
         // What a turn works with may take its time to find out; the session goes on meanwhile.
         let order = handle.order.lock().await;
         let mut setup = Box::new(handle.project.turn(id, client, &handle.chosen).await);
         if let Ok(setup) = setup.as_mut() {
             setup.allow = allow;
+            setup.attachments = beside.attachments;
         }
         let answer = handle.send(|reply| Msg::Prompt { setup, text, key, busy, reply }).await?;
         drop(order);

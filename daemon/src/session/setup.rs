@@ -4,7 +4,7 @@ use super::api::{ApiError, ApiErrorKind, Client, ProjectInfo};
 use super::editors::Editors;
 use super::lasting::Lasting;
 use super::memories::Memories;
-use super::plan;
+use super::{attached, calibrations, plan};
 use crate::config::{Config, Folders, Overrides, OwnTexts, Permissions, TextFiles};
 use crate::file_io::pre_image::PreImages;
 use crate::process::sandbox::probe::Probe;
@@ -12,14 +12,14 @@ use crate::process::shell::is_bash;
 use crate::process::{Helper, background::Background, key_command};
 use crate::provider::endpoint::{Endpoint, Secret};
 use crate::provider::{self, Http};
-use crate::store::MEMORIES;
-use crate::store::ProjectRecord;
+use crate::store::{MEMORIES, ProjectRecord, Stores};
 use crate::tool::ToolEnv;
 use crate::tool::registry::Registry;
 use crate::workspace::instructions;
 use crate::workspace::rules::{Sources, skills};
 use crate::workspace::{ClientFacts, Workspace};
 use plimsoll_core::id::{ProjectKey, SessionId};
+use plimsoll_core::model::calibration::Calibration;
 use plimsoll_core::model::catalog::ModelProfile;
 use plimsoll_core::path;
 use plimsoll_core::permission::policy::{Mode, Policy, Sandbox, Shell};
@@ -27,7 +27,7 @@ use plimsoll_core::permission::rule::Rule;
 use plimsoll_core::prompt::Prompts;
 use plimsoll_core::tool::projection::Budget;
 use plimsoll_core::turn::machine::Settings;
-use plimsoll_core::workspace::{EditorState, Environment, FileVersion, GitBlock, Wanted};
+use plimsoll_core::workspace::{AttachedFile, Attachment, EditorState, Environment, FileVersion, GitBlock, Wanted};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -78,6 +78,7 @@ pub(super) struct Project {
     pub(super) workspace: Workspace,
     /// The project's folder in the data folder.
     pub(super) folder: PathBuf,
+    pub(super) stores: Stores,
     /// Texts in the place of built-in ones.
     pub(super) texts: TextFiles,
     /// What the user decided for it for good.
@@ -108,6 +109,10 @@ pub(super) struct TurnSetup {
     shell: Shell,
     /// Rules that the client brought along for this turn.
     pub(super) allow: Vec<Rule>,
+    /// What the client put beside the prompt, until the turn is handed to the machine.
+    pub(super) attachments: Vec<Attachment>,
+    /// How the model's token counts compare with the estimate.
+    pub(super) calibration: Calibration,
     pub(super) prompts: Prompts,
     /// What is wrong with texts that stand in the place of built-in ones.
     pub(super) text_warnings: Vec<String>,
@@ -155,6 +160,7 @@ impl Project {
         let session_dir = self.folder.join(session.as_str());
         let home = client.env.get("HOME").map(Path::new).filter(|home| home.is_absolute());
         let writable: Vec<PathBuf> = config.permissions.writable(home).iter().map(|path| canonical(path)).collect();
+        let calibration = calibrations::known(&self.stores, &profile.id()).await;
         let sources = Sources {
             managed: self.shared.folders.managed.parent().map(Path::to_path_buf),
             foreign: config.sources.foreign.clone(),
@@ -162,6 +168,7 @@ impl Project {
             trusted: self.lasting.known().trusted,
         };
         Ok(TurnSetup {
+            calibration,
             profile,
             endpoint,
             key,
@@ -171,6 +178,7 @@ impl Project {
             sandbox: self.shared.sandbox.found().await,
             shell: if is_bash(client.env.get("PATH").map(String::as_str)) { Shell::Bash } else { Shell::Other },
             allow: Vec::new(),
+            attachments: Vec::new(),
             prompts: Prompts { overrides: own.texts, ..chosen.texts.clone() },
             text_warnings: own.warnings,
             language: config.language.clone(),
@@ -273,10 +281,14 @@ impl TurnSetup {
         self.profile = running.profile.clone();
         self.endpoint = running.endpoint.clone();
         self.key.clone_from(&running.key);
+        self.calibration = running.calibration;
     }
 
     /// The surroundings now. What cannot be told is said in their place: a turn never fails for it.
-    pub(super) async fn collect(&self, editor: EditorState, wanted: &Wanted) -> Environment {
+    pub(super) async fn collect(&self, editor: EditorState, wanted: Wanted) -> Environment {
+        let env = Arc::clone(&self.tool_env);
+        // A slow file system holds up this turn and nothing else.
+        let read = tokio::task::spawn_blocking(move || attached::read(&env, wanted.attachments));
         let facts = ClientFacts {
             env: Arc::clone(&self.tool_env.client_env),
             shell: match self.shell {
@@ -289,13 +301,11 @@ impl TurnSetup {
         };
         let memories = self.memories.entries().await;
         let plan_file_exists = plan::exists(&self.tool_env.plan_file);
-        let images = PreImages::new(&self.tool_env.pre_images);
-        let kept = move |version: FileVersion| images.read(&version.to_string()).ok();
-        let (collected, user_edits) = tokio::join!(
-            self.workspace.collect(&facts, editor.clone()),
-            self.workspace.edited(wanted.known.clone(), kept)
-        );
-        match collected {
+        let pre_images = PreImages::new(&self.tool_env.pre_images);
+        let kept = move |version: FileVersion| pre_images.read(&version.to_string()).ok();
+        let (collected, user_edits) =
+            tokio::join!(self.workspace.collect(&facts, editor.clone()), self.workspace.edited(wanted.known, kept));
+        let mut environment = match collected {
             Ok(environment) => Environment { memories, user_edits, plan_file_exists, ..environment },
             // The root went away between the check and this: the tools will say so too.
             Err(error) => Environment {
@@ -306,7 +316,16 @@ impl TurnSetup {
                 revision: self.workspace.revision(),
                 ..Environment::default()
             },
+        };
+        match read.await {
+            Ok((attached, images)) => (environment.attached, environment.images) = (attached, images),
+            Err(error) => {
+                tracing::error!(%error, "reading what was attached broke down");
+                let content = Err("an internal fault; the daemon's log has more".to_owned());
+                environment.attached = vec![AttachedFile { path: "attachments".to_owned(), content }];
+            }
         }
+        environment
     }
 }
 

@@ -50,7 +50,7 @@ async fn send(mailbox: &Mailbox, input: InputBody) {
 }
 
 pub(super) async fn collect(no: TurnNo, turn: TurnSetup, editor: EditorState, wanted: Wanted, mailbox: Mailbox) {
-    let environment = Box::new(turn.collect(editor, &wanted).await);
+    let environment = Box::new(turn.collect(editor, wanted).await);
     send(&mailbox, InputBody::Environment { turn: no, environment }).await;
 }
 

@@ -57,6 +57,8 @@ pub(super) struct ItemRow {
     pub(super) version: u8,
     pub(super) call: Option<u64>,
     pub(super) body: Packed,
+    /// Stored form of what an attachment shows of files; none when it shows nothing.
+    pub(super) shown: Option<String>,
     /// Where the whole lies, as the stored form of a [`FileRef`].
     pub(super) file: Option<String>,
     /// Size of that file.
@@ -185,7 +187,11 @@ pub(super) async fn encode(batch: Batch, folder: &Path, database: &Path) -> Resu
 /// About how many bytes of text a batch has.
 fn weight(batch: &Batch) -> usize {
     let item = |item: &Item| match &item.body {
-        ItemBody::User(message) => message.text.len() + message.additional_data.len(),
+        ItemBody::User(message) => {
+            let images: usize = message.images.iter().map(|image| image.data.len()).sum();
+            message.text.len() + message.additional_data.len() + images
+        }
+        ItemBody::Observation(observation) => observation.text.len(),
         ItemBody::Meta(message) => message.text.len(),
         ItemBody::Assistant(text) => text.text.len(),
         ItemBody::Reasoning(reasoning) => reasoning.text.len(),
@@ -300,6 +306,7 @@ fn item_row(item: &Item, folder: &Path, database: &Path) -> Result<ItemRow, Stor
         | ItemBody::Meta(_)
         | ItemBody::Assistant(_)
         | ItemBody::Reasoning(_)
+        | ItemBody::Observation(_)
         | ItemBody::Notice(_) => None,
     };
     let mut file = None;
@@ -330,6 +337,10 @@ fn item_row(item: &Item, folder: &Path, database: &Path) -> Result<ItemRow, Stor
         version: stored.version,
         call,
         body: pack(&stored.json),
+        shown: match &item.body {
+            ItemBody::User(message) if !message.shown.is_empty() => serde_json::to_string(&message.shown).ok(),
+            _ => None,
+        },
         file,
         file_size,
     })

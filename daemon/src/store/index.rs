@@ -9,6 +9,7 @@ use super::writer::Commands;
 use super::{StoreError, database};
 use plimsoll_core::event::Ask;
 use plimsoll_core::id::{ItemNo, ProjectKey, Seq, SessionId};
+use plimsoll_core::model::calibration::Calibration;
 use plimsoll_core::path;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::transcript::codec::{self, RECORD_VERSION};
@@ -129,6 +130,8 @@ pub(super) enum UserWrite {
     Grant(GrantWrite),
     /// What is remembered for the user.
     Memory(MemoryWrite),
+    /// What was learned about a model.
+    Calibration(String, Calibration),
 }
 
 /// See [`UserWrite`].
@@ -157,6 +160,7 @@ impl Commands for UserWriter {
             UserWrite::Repair(project, rows) => sql.repair(project, rows).map(|()| None),
             UserWrite::Grant(write) => sql.grant_write(write).map(|()| None),
             UserWrite::Memory(write) => memories::write(connection, &self.path, write).map(|()| None),
+            UserWrite::Calibration(model, known) => sql.calibration_write(model, *known).map(|()| None),
         }
     }
 

@@ -5,6 +5,7 @@
 //! `session`, and by `cli` for reports. It decides nothing about turns: what a cut turn means is `session::recovery`'s.
 
 mod artifact;
+mod calibrations;
 mod checkpoints;
 mod damage;
 mod database;

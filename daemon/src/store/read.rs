@@ -122,6 +122,10 @@ pub(super) struct Reader<'a> {
 
 pub(super) const ITEM: &str = "no, turn, step, at, kind, version, codec, len, body, file";
 
+/// Notes what an attachment shows of files, behind the results before it. The reading is [`Reader::shown`].
+pub(super) const ATTACH: &str = "INSERT INTO attached (sid, item, after_projection, shown) \
+    VALUES (?1, ?2, (SELECT coalesce(max(rid), 0) FROM projection WHERE sid = ?1), ?3)";
+
 impl Reader<'_> {
     pub(super) fn error(&self, source: rusqlite::Error) -> StoreError {
         StoreError::sqlite(self.path, source)
@@ -279,13 +283,19 @@ impl Reader<'_> {
         Ok(found.into_iter().next())
     }
 
-    /// What all results showed of files, oldest first. Read from an index alone: the texts are many times as long.
+    /// What all results and attachments showed of files, oldest first. Read from an index alone: the texts are many times as long.
     pub(super) fn shown(&self, sid: i64) -> Result<Vec<Shown>, StoreError> {
         let mut rows = self.rows(
             "SELECT rid, shown FROM projection INDEXED BY projection_shown WHERE sid = ?1 AND shown <> '[]'",
             [sid],
             |row| Ok(Ok((row.get::<_, i64>(0)?, shown(row.get_ref(1)?.as_str()?)))),
         )?;
+        let attached =
+            self.rows("SELECT after_projection, shown FROM attached WHERE sid = ?1 ORDER BY item", [sid], |row| {
+                Ok(Ok((row.get::<_, i64>(0)?, shown(row.get_ref(1)?.as_str()?))))
+            })?;
+        rows.extend(attached);
+        // The sort keeps the order of equals: an attachment stands behind the result that it came after.
         rows.sort_by_key(|(rid, _)| *rid);
         Ok(rows.into_iter().flat_map(|(_, shown)| shown).collect())
     }

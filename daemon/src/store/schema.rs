@@ -42,7 +42,12 @@ pub(super) static PROJECT: Series = Series {
 /// `user.db`. The id is `PLMU` in ASCII.
 pub(super) static USER: Series = Series {
     application_id: 0x504C_4D55,
-    migrations: &[migration!("user/0001_projects"), migration!("user/0002_grants"), migration!("user/0003_memories")],
+    migrations: &[
+        migration!("user/0001_projects"),
+        migration!("user/0002_grants"),
+        migration!("user/0003_memories"),
+        migration!("user/0004_calibration"),
+    ],
 };
 
 impl Series {

@@ -239,6 +239,9 @@ impl Sql<'_> {
                     item.file
                 ],
             )?;
+            if let Some(shown) = &item.shown {
+                self.execute(read::ATTACH, params![sid, item.no as i64, shown])?;
+            }
         }
         for projection in &batch.projections {
             bytes += (projection.body.body.len() + projection.shown.len()) as u64;
@@ -459,6 +462,7 @@ impl Sql<'_> {
         for table in [
             "item",
             "projection",
+            "attached",
             "event",
             "operation",
             "ask",

@@ -73,6 +73,7 @@ impl Workspace {
         let env = ToolEnv {
             roots: Arc::from([root.clone()]),
             client_env: Arc::new(client_env),
+            plan_file: folder.path().join("plans").join("session.md"),
             session_dir,
             readable: Arc::from([]),
             pre_images: folder.path().join("pre-images"),

@@ -111,10 +111,11 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
         mode: some("ask"),
         model: some("a/b"),
         idempotency_key: some("k"),
+        base_prompt: some("You are X."),
     };
     expect("session/create", &p);
-    let CreateParams { project, title, mode, model, idempotency_key } = p;
-    let _ = recorder.create(project, title, mode, model, idempotency_key).await;
+    let CreateParams { project, title, mode, model, idempotency_key, base_prompt } = p;
+    let _ = recorder.create(project, title, mode, model, base_prompt, idempotency_key).await;
 
     let p = ListParams { project: some("p"), cursor: some("c"), limit: Some(5) };
     expect("session/list", &p);
@@ -158,11 +159,12 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
         text: "t".into(),
         when_busy: Some(WhenBusy::Refuse),
         allow: Some(vec!["grep".into()]),
+        attachments: Some(vec![plimsoll_protocol::turn::Attachment::File { path: "a".into(), lines: None }]),
         idempotency_key: some("k"),
     };
     expect("turn/start", &p);
-    let StartParams { session, text, when_busy, allow, idempotency_key } = p;
-    let _ = recorder.start(session, text, when_busy, allow, idempotency_key).await;
+    let StartParams { session, text, when_busy, allow, attachments, idempotency_key } = p;
+    let _ = recorder.start(session, text, when_busy, allow, attachments, idempotency_key).await;
 
     let p = SteerParams { session: "s".into(), text: "t".into(), idempotency_key: some("k") };
     expect("turn/steer", &p);

@@ -58,6 +58,7 @@ mod tests {
                 temperature: None,
                 cache_lifetime_s: 300,
                 price: None,
+                images: false,
             });
             (room.output_reserve, room.results, room.usable())
         };

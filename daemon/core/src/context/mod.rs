@@ -1,5 +1,6 @@
 //! Context: what the model sees, assembled from values. Pure.
 
+pub mod attached_files;
 pub mod cache;
 pub mod changes;
 pub mod compare;
@@ -16,8 +17,10 @@ pub mod load;
 pub mod marks;
 mod memories;
 pub mod open_files;
+mod pictures;
 pub mod project_layout;
 pub mod rules;
+mod size;
 mod skills;
 pub mod tool_facts;
 pub mod user_info;

@@ -4,7 +4,10 @@ use super::changes;
 use super::compare::{Wire, compare};
 use super::head::Head;
 use super::marks::marks;
+use super::pictures;
+use super::size::Size;
 use crate::id::{CallId, EpochNo, ItemNo, RequestNo, StepNo, TurnNo};
+use crate::model::calibration::Calibration;
 use crate::model::catalog::ModelProfile;
 use crate::model::codec;
 use crate::model::request::Params;
@@ -15,7 +18,7 @@ use crate::transcript::batch::StoredProjection;
 use crate::transcript::epoch::{Epoch, EpochCause, Hash, Price, RequestRow, Segment, Stated, ToolFacts, request_hash};
 use crate::transcript::item::{Item, ItemBody};
 use crate::transcript::told::Told;
-use crate::transcript::view::messages;
+use crate::transcript::view::{messages, unobserved};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -65,6 +68,8 @@ pub struct View {
     /// What will have been said with the next.
     stating: Option<Stated>,
     size: Size,
+    /// What estimates are multiplied by.
+    calibration: Calibration,
 }
 
 /// Which epoch begins, and why.
@@ -76,15 +81,6 @@ pub struct Opening {
     pub cause: EpochCause,
     /// When.
     pub at: Timestamp,
-}
-
-/// Tokens of the view: what the provider said last, and an estimate of what came since. Each block is counted once.
-#[derive(Debug, Clone, Copy, Default)]
-struct Size {
-    /// Everything that was sent.
-    sent: u64,
-    /// The answer to the last request is counted in `sent`.
-    answer_counted: bool,
 }
 
 impl View {
@@ -118,10 +114,11 @@ impl View {
             stated,
             stating: None,
             size: Size::default(),
+            calibration: Calibration::default(),
         };
         match last_usage {
-            Some(usage) => view.anchor(usage.input.saturating_add(usage.output)),
-            None => view.size.sent = view.count_all(),
+            Some(usage) => view.anchor(usage),
+            None => view.size = Size::estimated(view.everything_sent()),
         }
         view
     }
@@ -204,7 +201,7 @@ impl View {
         self.stated = epoch.stated.clone();
         self.stating = None;
         self.epoch = Some(epoch.clone());
-        self.size = Size { sent: self.count_all(), answer_counted: false };
+        self.size = Size::estimated(self.everything_sent());
         epoch
     }
 
@@ -246,45 +243,55 @@ impl View {
         self.unsent.push(item);
     }
 
+    /// Calls since the last request whose results hold images that are not gathered yet.
+    pub fn unobserved(&self) -> Vec<CallId> {
+        unobserved(&self.unsent)
+    }
+
     /// A result's projection was decided.
     pub fn show(&mut self, projection: StoredProjection) {
         self.projections.insert(projection.call, projection);
     }
 
-    /// The provider counted this many tokens in the last request and its answer.
-    pub fn anchor(&mut self, tokens: u64) {
-        self.size = Size { sent: tokens, answer_counted: true };
+    /// What estimates are multiplied by from now on.
+    pub fn calibrate(&mut self, calibration: Calibration) {
+        self.calibration = calibration;
+    }
+
+    /// The provider counted so in the last request and its answer.
+    pub fn anchor(&mut self, usage: Usage) {
+        self.size = Size::reported(usage);
     }
 
     /// Tokens of the request that was assembled last.
     pub fn tokens(&self) -> u64 {
-        self.size.sent
+        self.size.tokens(self.calibration)
+    }
+
+    /// Estimated tokens of everything that was sent, uncalibrated.
+    pub fn estimate(&self) -> u64 {
+        self.everything_sent().map(|segment| segment.tokens).sum()
     }
 
     /// Tokens that the next request would have now.
     pub fn next_tokens(&self, model: &ModelProfile) -> u64 {
-        self.size.sent.saturating_add(self.count_tail(&self.tail(model)))
+        self.next_size(&self.tail(model)).tokens(self.calibration)
     }
 
-    fn count_all(&self) -> u64 {
-        let head = self.epoch.iter().flat_map(|epoch| epoch.tools.iter().chain(&epoch.system));
-        head.chain(&self.messages).map(|segment| segment.tokens).sum()
+    fn everything_sent(&self) -> impl Iterator<Item = &Segment> {
+        self.epoch.iter().flat_map(|epoch| epoch.tools.iter().chain(&epoch.system)).chain(&self.messages)
     }
 
-    /// Of a tail that begins with the last answer, where the provider has counted that already, only what follows it.
-    fn count_tail(&self, tail: &[Segment]) -> u64 {
-        let answered = self.size.answer_counted
-            && self.unsent.iter().find_map(|item| shows(&item.body)).is_some_and(|first| first == Shown::Answer);
-        tail.iter().skip(usize::from(answered)).map(|segment| segment.tokens).sum()
+    /// The size with this tail, which begins with the last answer when that is what follows.
+    fn next_size(&self, tail: &[Segment]) -> Size {
+        let answered =
+            self.unsent.iter().find_map(|item| shows(&item.body)).is_some_and(|first| first == Shown::Answer);
+        self.size.with(tail, answered, self.calibration)
     }
 
     /// What the transcript has gained since the last request, as it goes onto the wire.
     fn tail(&self, model: &ModelProfile) -> Vec<Segment> {
-        messages(&self.unsent, &self.projections)
-            .iter()
-            .flat_map(|message| codec::encode_message(model.api, message))
-            .map(Segment::new)
-            .collect()
+        pictures::segments(messages(&self.unsent, &self.projections), model, &self.messages)
     }
 
     /// The next request: everything sent before, byte for byte, and what the transcript has gained since.
@@ -298,8 +305,7 @@ impl View {
     ) -> (RequestRow, Vec<u8>) {
         self.last_item = self.unsent.last().map_or(self.last_item, |item| item.no);
         let new = self.tail(model);
-        self.size.sent = self.size.sent.saturating_add(self.count_tail(&new));
-        self.size.answer_counted = false;
+        self.size = self.next_size(&new);
         let told = self.told();
         self.unsent.clear();
         self.projections.clear();
@@ -355,8 +361,7 @@ impl View {
     }
 
     fn hash(&self, params: &Params) -> Hash {
-        let head = self.epoch.iter().flat_map(|epoch| epoch.tools.iter().chain(&epoch.system));
-        request_hash(params, head.chain(&self.messages))
+        request_hash(params, self.everything_sent())
     }
 }
 
@@ -371,7 +376,7 @@ fn shows(body: &ItemBody) -> Option<Shown> {
     match body {
         ItemBody::Assistant(_) | ItemBody::Reasoning(_) | ItemBody::ToolCall(_) => Some(Shown::Answer),
         ItemBody::User(message) => (!message.refused).then_some(Shown::Message),
-        ItemBody::Meta(_) => Some(Shown::Message),
+        ItemBody::Meta(_) | ItemBody::Observation(_) => Some(Shown::Message),
         ItemBody::ToolResult(_) | ItemBody::Notice(_) => None,
     }
 }

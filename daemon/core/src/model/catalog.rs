@@ -35,6 +35,9 @@ pub struct ModelProfile {
     pub cache_lifetime_s: u64,
     /// Prices, when known.
     pub price: Option<Price>,
+    /// Whether it takes images.
+    #[serde(default)]
+    pub images: bool,
 }
 
 impl ModelProfile {
@@ -109,6 +112,9 @@ pub struct ProviderEntry {
     /// Seconds after which an unused prefix is no longer cached.
     #[serde(default = "default_cache_lifetime")]
     pub cache_lifetime_s: u64,
+    /// Whether its models take images, where a model does not say otherwise.
+    #[serde(default)]
+    pub images: bool,
     /// Its known models.
     #[serde(rename = "model", default)]
     pub models: Vec<ModelEntry>,
@@ -129,6 +135,8 @@ pub struct ModelEntry {
     pub max_output: u32,
     /// Seconds after which an unused prefix is no longer cached, when it differs from the provider's.
     pub cache_lifetime_s: Option<u64>,
+    /// Whether it takes images, when that differs from its provider's other models.
+    pub images: Option<bool>,
     /// Prices, when known.
     pub price: Option<Price>,
 }
@@ -191,6 +199,7 @@ impl Catalog {
             temperature: None,
             cache_lifetime_s: lifetime.unwrap_or(DEFAULT_CACHE_LIFETIME_S),
             price: model.and_then(|model| model.price.clone()),
+            images: model.and_then(|model| model.images).or(host.map(|host| host.images)).unwrap_or_default(),
         }
     }
 }

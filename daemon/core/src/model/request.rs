@@ -1,6 +1,7 @@
 //! A request before any vendor's wire: parameters, tools, system text, messages.
 
 use crate::id::CallId;
+use crate::media::Image;
 use serde::{Deserialize, Serialize};
 
 /// The wire that a provider speaks.
@@ -42,6 +43,13 @@ pub struct Params {
 pub enum Message {
     /// Text in the user's role: a prompt with its additional data, a meta message, steering.
     User(String),
+    /// Text in the user's role with images behind it, none of them without content.
+    Pictures {
+        /// The text; not blank.
+        text: String,
+        /// The images, in order.
+        images: Vec<Image>,
+    },
     /// What the model said in one step, in its order.
     Assistant(Vec<AssistantBlock>),
     /// The results of all calls of the assistant message directly before, in call order.

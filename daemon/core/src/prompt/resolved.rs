@@ -97,6 +97,11 @@ impl Prompts {
         reminder(&self.render(&TASK_ENDED, &[("list", &list(commands))]))
     }
 
+    /// What stands before the images of results, as one message.
+    pub fn observation(&self) -> String {
+        reminder(&self.render(&OBSERVATION, &[]))
+    }
+
     /// The last line of a result that the same call has given so many times in a row.
     pub fn same_call(&self, times: u32) -> String {
         self.render(&SAME_CALL, &[("times", &times.to_string())])

@@ -1,6 +1,7 @@
 //! What a tool gave: complete, structured where the tool knows the structure. It is saved as it is here; the text
 //! that the view shows is made from it by [`projection`](super::projection).
 
+use crate::media::Image;
 use serde::{Deserialize, Serialize};
 
 /// How a call ended.
@@ -61,6 +62,8 @@ pub enum Body {
     Text(String),
     /// A part or the whole of a text file.
     File(FileRead),
+    /// An image file; the view shows it in an observation.
+    Image(Image),
     /// Entries of a folder, or files that matched a glob.
     Entries(Entries),
     /// Matches of a search.
@@ -130,6 +133,7 @@ impl Body {
         match self {
             Self::Text(text) => text.len(),
             Self::File(file) => file.lines.iter().map(|line| line.len() + 24).sum(),
+            Self::Image(image) => image.data.len() + 256,
             Self::Entries(list) => list.entries.iter().map(|entry| entry.path.len() + 80).sum(),
             Self::Matches(found) => {
                 found.files.iter().flat_map(|file| &file.lines).map(|line| line.text.len() + 80).sum()

@@ -62,6 +62,7 @@ pub fn encode(body: &ItemBody) -> Result<Stored, CodecError> {
         ItemBody::Reasoning(body) => ("reasoning", serde_json::to_string(body)),
         ItemBody::ToolCall(body) => ("tool_call", serde_json::to_string(body)),
         ItemBody::ToolResult(body) => ("tool_result", serde_json::to_string(body)),
+        ItemBody::Observation(body) => ("observation", serde_json::to_string(body)),
         ItemBody::Notice(body) => ("notice", serde_json::to_string(body)),
     };
     let json = json.map_err(|source| CodecError::Malformed { what: kind.to_owned(), source })?;
@@ -77,6 +78,7 @@ pub fn decode(kind: &str, version: u8, json: &str) -> Result<ItemBody, CodecErro
         "reasoning" => record(kind, version, ITEM_VERSION, json).map(ItemBody::Reasoning),
         "tool_call" => record(kind, version, ITEM_VERSION, json).map(ItemBody::ToolCall),
         "tool_result" => record(kind, version, ITEM_VERSION, json).map(ItemBody::ToolResult),
+        "observation" => record(kind, version, ITEM_VERSION, json).map(ItemBody::Observation),
         "notice" => record(kind, version, ITEM_VERSION, json).map(ItemBody::Notice),
         unknown => Err(CodecError::UnknownKind { kind: unknown.chars().take(40).collect() }),
     }

@@ -1,9 +1,11 @@
 //! One record of the transcript. Items are appended and never change.
 
 use crate::id::{CallId, ItemNo, Revision, StepNo, TurnNo};
+use crate::media::Image;
 use crate::model::request::Reasoning;
 use crate::time::Timestamp;
 use crate::tool::outcome::Outcome;
+use crate::tool::projection::Shown;
 use serde::{Deserialize, Serialize};
 
 /// An item with its place.
@@ -38,12 +40,14 @@ pub enum ItemBody {
     ToolCall(ToolCall),
     /// The complete result of a call.
     ToolResult(ToolResult),
+    /// What results show beside their text, gathered behind the results of a step.
+    Observation(Observation),
     /// Something that clients show and the model does not see.
     Notice(Notice),
 }
 
 /// What the user said.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct UserMessage {
     /// Verbatim.
     pub text: String,
@@ -54,6 +58,21 @@ pub struct UserMessage {
     /// It did not fit the model's window: the user sees it, the model never did.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refused: bool,
+    /// Images that the user put beside it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
+    /// What it shows of files that the user attached, by canonical path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<Shown>,
+}
+
+/// Images of one step's results. The images themselves are in the results.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observation {
+    /// What the model reads before them, with its tags.
+    pub text: String,
+    /// The calls whose results hold them, in call order.
+    pub calls: Vec<CallId>,
 }
 
 /// Text that Plimsoll itself puts before the model.

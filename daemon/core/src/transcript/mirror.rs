@@ -4,6 +4,7 @@
 //! lines that look like a head are escaped by one leading backslash, reversibly, so that heads can be trusted.
 
 use super::item::{Item, ItemBody, MetaCause, NoticeCause};
+use crate::media::Image;
 use crate::tool::outcome::{
     Body, CommandRun, Edited, EditedFile, Entries, EntryKind, Exit, FileRead, MatchMode, Matches, Output, TodoStatus,
 };
@@ -58,6 +59,7 @@ pub fn needs_artifact(item: &Item) -> bool {
         | ItemBody::Assistant(_)
         | ItemBody::Reasoning(_)
         | ItemBody::ToolCall(_)
+        | ItemBody::Observation(_)
         | ItemBody::Notice(_) => false,
     }
 }
@@ -97,6 +99,7 @@ pub fn full_text(body: &Body) -> String {
     let mut out = match body {
         Body::Text(text) => text.clone(),
         Body::File(file) => file_text(file),
+        Body::Image(image) => image_line(image),
         Body::Entries(entries) => entries_text(entries),
         Body::Matches(matches) => matches_text(matches),
         Body::Command(run) => command_text(run),
@@ -124,7 +127,7 @@ fn head_and_body(body: &ItemBody) -> (String, Cow<'_, str>) {
     match body {
         ItemBody::User(message) => {
             let head = if message.steering { "user (steering):" } else { "user:" };
-            (head.to_owned(), Cow::Borrowed(&message.text))
+            (head.to_owned(), with_images(&message.text, &message.images))
         }
         ItemBody::Meta(message) => {
             (format!("meta ({}):", meta_word(message.cause)), Cow::Borrowed(message.text.as_str()))
@@ -147,10 +150,27 @@ fn head_and_body(body: &ItemBody) -> (String, Cow<'_, str>) {
             }
             (head, Cow::Owned(full_text(&result.outcome.body)))
         }
+        ItemBody::Observation(observation) => {
+            let calls: Vec<String> = observation.calls.iter().map(ToString::to_string).collect();
+            (format!("observation {}:", calls.join(" ")), Cow::Borrowed(observation.text.as_str()))
+        }
         ItemBody::Notice(notice) => {
             (format!("notice ({}):", notice_word(notice.cause)), Cow::Borrowed(notice.text.as_str()))
         }
     }
+}
+
+/// An image by its name, kind, size and hash: its bytes are never printed.
+fn image_line(image: &Image) -> String {
+    format!("[image {}: {}, {}]", one_line(image.title()), one_line(&image.facts()), image.version)
+}
+
+fn with_images<'a>(text: &'a str, images: &[Image]) -> Cow<'a, str> {
+    if images.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let lines: Vec<String> = images.iter().map(image_line).collect();
+    Cow::Owned(format!("{text}\n{}", lines.join("\n")))
 }
 
 fn meta_word(cause: MetaCause) -> &'static str {
@@ -255,6 +275,7 @@ fn estimate(body: &Body) -> usize {
     512 + match body {
         Body::Text(text) => text.len(),
         Body::File(file) => file.path.len() + lines(&mut file.lines.iter().map(String::len)),
+        Body::Image(image) => image.name.len(),
         Body::Entries(entries) => {
             let pattern = entries.pattern.as_ref().map_or(0, String::len);
             let all = lines(&mut entries.entries.iter().map(|entry| entry.path.len()));

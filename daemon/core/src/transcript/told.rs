@@ -48,6 +48,7 @@ impl Told {
                 | ItemBody::Assistant(_)
                 | ItemBody::Reasoning(_)
                 | ItemBody::ToolCall(_)
+                | ItemBody::Observation(_)
                 | ItemBody::Notice(_) => {}
             }
         }

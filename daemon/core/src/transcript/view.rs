@@ -3,9 +3,11 @@
 //! It is used both when a request is assembled and when a session is taken up again, so both give the same bytes.
 
 use super::batch::StoredProjection;
-use super::item::{Item, ItemBody, UserMessage};
+use super::item::{Item, ItemBody, Observation, ToolResult, UserMessage};
 use crate::id::{CallId, StepNo, TurnNo};
+use crate::media::Image;
 use crate::model::request::{AssistantBlock, Message, ResultBlock};
+use crate::tool::outcome::{Body, Outcome};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the model is told of a call whose result is not in the transcript.
@@ -13,16 +15,10 @@ pub const LOST_RESULT: &str =
     "The outcome of this call is unknown: it may or may not have taken effect. Check before repeating it.";
 
 /// The messages of consecutive items. Each assistant message is followed at once by the results of all its calls, in
-/// call order, wherever among the items they stand; a call without a result gets one that says so. Notices are not
-/// shown.
+/// call order, wherever among the items they stand, and by the images of these; a call without a result gets one that
+/// says so. Notices are not shown.
 pub fn messages(items: &[Item], projections: &BTreeMap<CallId, StoredProjection>) -> Vec<Message> {
-    let results: BTreeSet<CallId> = items
-        .iter()
-        .filter_map(|item| match &item.body {
-            ItemBody::ToolResult(result) => Some(result.call),
-            _ => None,
-        })
-        .collect();
+    let gathered = Gathered::of(items);
     let mut out = Vec::new();
     let mut open: Option<((TurnNo, StepNo), Vec<AssistantBlock>)> = None;
     for item in items {
@@ -36,37 +32,38 @@ pub fn messages(items: &[Item], projections: &BTreeMap<CallId, StoredProjection>
             },
             ItemBody::User(message) if message.refused => continue,
             ItemBody::User(message) => {
-                close(&mut out, open.take(), &results, projections);
-                out.push(Message::User(user_text(message)));
+                close(&mut out, open.take(), &gathered, projections);
+                let (text, images) = (user_text(message), message.images.clone());
+                out.push(if images.is_empty() { Message::User(text) } else { Message::Pictures { text, images } });
                 continue;
             }
             ItemBody::Meta(meta) => {
-                close(&mut out, open.take(), &results, projections);
+                close(&mut out, open.take(), &gathered, projections);
                 out.push(Message::User(meta.text.clone()));
                 continue;
             }
-            ItemBody::ToolResult(_) | ItemBody::Notice(_) => continue,
+            ItemBody::ToolResult(_) | ItemBody::Observation(_) | ItemBody::Notice(_) => continue,
         };
         let place = (item.turn, item.step);
         match &mut open {
             Some((at, blocks)) if *at == place => blocks.push(block),
             _ => {
-                close(&mut out, open.take(), &results, projections);
+                close(&mut out, open.take(), &gathered, projections);
                 open = Some((place, vec![block]));
             }
         }
     }
-    close(&mut out, open, &results, projections);
+    close(&mut out, open, &gathered, projections);
     out
 }
 
 fn close(
     out: &mut Vec<Message>,
     open: Option<((TurnNo, StepNo), Vec<AssistantBlock>)>,
-    results: &BTreeSet<CallId>,
+    gathered: &Gathered<'_>,
     projections: &BTreeMap<CallId, StoredProjection>,
 ) {
-    let Some((_, blocks)) = open else { return };
+    let Some((place, blocks)) = open else { return };
     let answers: Vec<ResultBlock> = blocks
         .iter()
         .filter_map(|block| match block {
@@ -74,7 +71,7 @@ fn close(
             AssistantBlock::Text(_) | AssistantBlock::Reasoning(_) => None,
         })
         .map(|id| match projections.get(&id) {
-            Some(projection) if results.contains(&id) => {
+            Some(projection) if gathered.results.contains(&id) => {
                 ResultBlock { id, text: projection.text.clone(), is_error: projection.is_error }
             }
             _ => ResultBlock { id, text: LOST_RESULT.to_owned(), is_error: true },
@@ -83,6 +80,67 @@ fn close(
     out.push(Message::Assistant(blocks));
     if !answers.is_empty() {
         out.push(Message::Results(answers));
+        out.extend(gathered.observed.get(&place).map(|observed| observation(observed, gathered.items)));
+    }
+}
+
+/// What belongs to an answer and may stand anywhere among the items.
+struct Gathered<'a> {
+    items: &'a [Item],
+    /// Calls that have a result.
+    results: BTreeSet<CallId>,
+    /// Observations by their step.
+    observed: BTreeMap<(TurnNo, StepNo), &'a Observation>,
+}
+
+impl<'a> Gathered<'a> {
+    fn of(items: &'a [Item]) -> Self {
+        let mut gathered = Self { items, results: BTreeSet::new(), observed: BTreeMap::new() };
+        for item in items {
+            match &item.body {
+                ItemBody::ToolResult(result) => drop(gathered.results.insert(result.call)),
+                ItemBody::Observation(observed) => drop(gathered.observed.insert((item.turn, item.step), observed)),
+                ItemBody::User(_)
+                | ItemBody::Meta(_)
+                | ItemBody::Assistant(_)
+                | ItemBody::Reasoning(_)
+                | ItemBody::ToolCall(_)
+                | ItemBody::Notice(_) => {}
+            }
+        }
+        gathered
+    }
+}
+
+/// The images of a step's results, directly behind these.
+fn observation(observed: &Observation, items: &[Item]) -> Message {
+    let images = observed.calls.iter().filter_map(|call| {
+        let image = items.iter().find_map(|item| image(item).filter(|(of, _)| of == call))?.1;
+        Some(Image { name: format!("{call} {}", image.title()), ..image.clone() })
+    });
+    Message::Pictures { text: observed.text.clone(), images: images.collect() }
+}
+
+/// Calls among these items whose results hold images that no observation has gathered, in call order.
+pub fn unobserved(items: &[Item]) -> Vec<CallId> {
+    let observed: BTreeSet<CallId> = items
+        .iter()
+        .filter_map(|item| match &item.body {
+            ItemBody::Observation(observed) => Some(observed.calls.iter().copied()),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    let calls: BTreeSet<CallId> = items.iter().filter_map(|item| Some(image(item)?.0)).collect();
+    calls.difference(&observed).copied().collect()
+}
+
+fn image(item: &Item) -> Option<(CallId, &Image)> {
+    match &item.body {
+        ItemBody::ToolResult(ToolResult { call, outcome: Outcome { body: Body::Image(image), .. }, .. }) => {
+            Some((*call, image))
+        }
+        _ => None,
     }
 }
 
@@ -171,8 +229,7 @@ mod tests {
                 ItemBody::User(UserMessage {
                     text: "go".into(),
                     additional_data: String::new(),
-                    steering: false,
-                    refused: false,
+                    ..UserMessage::default()
                 }),
             ),
             item(2, 1, ItemBody::Assistant(AssistantText { text: "reading".into(), cut: false })),

@@ -11,6 +11,7 @@ use crate::edit::seen::Seen;
 use crate::event::{Event, EventBody};
 use crate::id::{CallId, ItemNo, Revision, StepNo, TurnNo};
 use crate::ledger::{OpState, Operation};
+use crate::model::calibration::Calibration;
 use crate::model::usage::Usage;
 use crate::permission::policy::{Mode, Policy};
 use crate::permission::rule::{Rule, Scope};
@@ -63,6 +64,8 @@ pub struct Machine {
     pub(super) seen_ended: BTreeSet<CallId>,
     /// Tokens of all requests of the session.
     pub(super) usage: Usage,
+    /// How the model's counts compare with the estimate, and whether that was learned since it was told.
+    calibration: (Calibration, bool),
     /// What the session may cost before the user is asked.
     pub(super) cost_allowed: Option<f64>,
     /// Whether somebody follows the session, so that a question is seen.
@@ -100,6 +103,7 @@ impl Machine {
             titled: loaded.titled,
             before_plan: loaded.before_plan,
             usage: loaded.usage,
+            calibration: (Calibration::default(), false),
             cost_allowed: settings.session_cost,
             attended: false,
             patience: None,
@@ -177,6 +181,27 @@ impl Machine {
     pub fn set_policy(&mut self, policy: Policy) {
         self.grants.retain(|rule| rule.scope == Scope::Session);
         self.settings.policy = policy;
+    }
+
+    /// How the model's token counts compare with the estimate, as far as it was known when the turn that begins was asked
+    /// for. What was learned here since, by more reports, counts instead.
+    pub fn calibrate(&mut self, known: Calibration) {
+        if known.reports > self.calibration.0.reports {
+            self.calibration = (known, false);
+        }
+        self.view.calibrate(self.calibration.0);
+    }
+
+    /// What was learned since this was last asked: the model's id with its calibration.
+    pub fn take_learned(&mut self) -> Option<(String, Calibration)> {
+        std::mem::take(&mut self.calibration.1).then(|| (self.settings.model.id(), self.calibration.0))
+    }
+
+    /// A request was reported to have had this usage. What that teaches counts from the next turn on.
+    pub(super) fn learn(&mut self, usage: Usage) {
+        let (before, told) = self.calibration;
+        let learned = before.learned(self.view.estimate(), usage.input);
+        self.calibration = (learned, told || learned != before);
     }
 
     /// The texts and the language of its next epoch, with what is wrong with texts that it cannot use, which the user is told

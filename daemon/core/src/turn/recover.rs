@@ -12,7 +12,8 @@ use crate::tool::projection::{Budget, ProjectionInput, Saved, project};
 use crate::tool::spec::{self, Class};
 use crate::transcript::batch::{Batch, SessionState, StoredProjection};
 use crate::transcript::epoch::RequestEnd;
-use crate::transcript::item::{Item, ItemBody, MetaCause, MetaMessage, Notice, NoticeCause, ToolResult};
+use crate::transcript::item::{Item, ItemBody, MetaCause, MetaMessage, Notice, NoticeCause, Observation, ToolResult};
+use crate::transcript::view::unobserved;
 
 /// What the model is told of the work before the end.
 const DONE: &str = "What had finished by then stands above with its results.";
@@ -104,6 +105,7 @@ pub fn settle(loaded: &Loaded, now: Timestamp, cut: &Cut) -> Option<Batch> {
         unknown = recovery.end_operations();
         recovery.void_asks();
         recovery.answer_calls(&unknown);
+        recovery.observe();
     }
     if open && loaded.running_turn.is_some() {
         recovery.end_request();
@@ -264,6 +266,18 @@ impl Recovery<'_> {
                 approximate: true,
             }));
         }
+    }
+
+    /// Images of results that were there when the turn was cut are seen all the same.
+    fn observe(&mut self) {
+        let calls = unobserved(&self.loaded.view.unsent);
+        let with_image =
+            |item: &&Item| matches!(&item.body, ItemBody::ToolResult(result) if calls.contains(&result.call));
+        let Some(step) = self.loaded.view.unsent.iter().find(with_image).map(|item| item.step) else { return };
+        let text = self.prompts.observation();
+        let before = std::mem::replace(&mut self.step, step);
+        self.item(ItemBody::Observation(Observation { text, calls }));
+        self.step = before;
     }
 
     fn end_request(&mut self) {

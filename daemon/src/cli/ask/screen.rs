@@ -73,6 +73,7 @@ impl Screen {
                 ItemBody::Notice { text, .. } => shown.notes.push(self.dim(&out::short(text, 400))),
                 ItemBody::User { .. }
                 | ItemBody::Meta { .. }
+                | ItemBody::Observation { .. }
                 | ItemBody::Reasoning { .. }
                 | ItemBody::ToolCall { .. }
                 | ItemBody::Unknown => {}

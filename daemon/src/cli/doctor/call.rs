@@ -140,6 +140,7 @@ mod tests {
             temperature: None,
             cache_lifetime_s: 300,
             price: None,
+            images: false,
         };
         for api in [Api::OpenaiChat, Api::AnthropicMessages] {
             let body = body(&profile(api));

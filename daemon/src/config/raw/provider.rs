@@ -47,6 +47,8 @@ pub struct RawModel {
     pub cache_lifetime_s: Option<u64>,
     /// `projection_tokens`, instead of that of `[context]`.
     pub projection_tokens: Option<u64>,
+    /// `images`: whether it takes images.
+    pub images: Option<bool>,
 }
 
 impl RawProvider {
@@ -127,8 +129,10 @@ impl RawModel {
         let temperature = table.fraction("temperature", TEMPERATURE_MAX)?;
         let cache_lifetime = table.number("cache_lifetime_s", 0, CACHE_LIFETIME_LIMIT)?;
         let projection = table.number("projection_tokens", RESULT_TOKENS_MIN, RESULT_TOKENS_MAX)?;
+        let images = table.boolean("images")?;
         table.finish();
         Ok(Self {
+            images: images.map(|flag| flag.value),
             context_window: window.map(|number| number.value),
             max_output: output.and_then(|number| u32::try_from(number.value).ok()),
             temperature: temperature.map(|number| number.value),

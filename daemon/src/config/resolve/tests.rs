@@ -68,6 +68,7 @@ fn a_configured_model_gives_profile_and_endpoint() {
         temperature: None,
         cache_lifetime_s: 300,
         price: None,
+        images: false,
     };
     assert_eq!(profile, expected);
     let expected = Endpoint {

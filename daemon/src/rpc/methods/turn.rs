@@ -3,10 +3,11 @@
 use super::super::error::api;
 use super::super::from_wire;
 use super::repeat::Repeats;
+use crate::session::api::Beside;
 use crate::session::service::Service;
 use jsonrpsee_core::{RpcResult, async_trait, server::Extensions};
 use plimsoll_protocol::Done;
-use plimsoll_protocol::turn::{AcceptedTurn, TurnApiServer, WhenBusy};
+use plimsoll_protocol::turn::{AcceptedTurn, Attachment, TurnApiServer, WhenBusy};
 
 pub struct Methods {
     pub service: Service,
@@ -22,15 +23,17 @@ impl TurnApiServer for Methods {
         text: String,
         when_busy: Option<WhenBusy>,
         allow: Option<Vec<String>>,
+        attachments: Option<Vec<Attachment>>,
         idempotency_key: Option<String>,
     ) -> RpcResult<AcceptedTurn> {
         let session = from_wire::id("session", &session)?;
         let text = from_wire::text("text", text)?;
         let client = super::client(context)?;
         let busy = from_wire::when_busy(when_busy);
-        let (key, allow) = (idempotency_key, allow.unwrap_or_default());
-        let accepted =
-            self.service.start_turn_allowing(&client, &session, text, key, busy, &allow).await.map_err(api)?;
+        let attachments = from_wire::attachments(attachments.unwrap_or_default())?;
+        let beside = Beside { allow: allow.unwrap_or_default(), attachments };
+        let started = self.service.start_turn_with(&client, &session, text, idempotency_key, busy, beside).await;
+        let accepted = started.map_err(api)?;
         Ok(AcceptedTurn { turn: accepted.turn.0, queued: accepted.queued })
     }
 

@@ -27,6 +27,8 @@ use plimsoll_core::turn::input::Prompt;
 use plimsoll_core::turn::preview::{Preview, Sends};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::Arc;
 
 impl Service {
     /// The next request of a session: what the empty prompt would send. While a turn runs, the request that was sent last,
@@ -50,9 +52,9 @@ impl Service {
     /// None while a turn runs.
     async fn look(&self, client: &Client, id: &SessionId, ask: Ask) -> Result<Option<Inspection>, ApiError> {
         let handle = self.live(id).await?;
-        let chosen = Chosen {
-            model: ask.model.unwrap_or_else(|| handle.chosen.model.clone()),
-            texts: handle.chosen.texts.clone(),
+        let chosen = match ask.model {
+            Some(model) => Arc::new(Chosen { model, texts: handle.chosen.texts.clone() }),
+            None => Arc::clone(&handle.chosen),
         };
         let setup = handle.project.turn(id, client, &chosen).await?;
         let text = ingest::string(Source::User, ask.text);
@@ -61,7 +63,7 @@ impl Service {
         let dry = handle.ask(|reply| Msg::Dry { setup: copy, prompt, reply }).await??;
         let Some(dry) = dry else { return Ok(None) };
         let editor = handle.project.shared.editors.of(&handle.project.key);
-        let environment = setup.collect(editor, dry.wanted()).await;
+        let environment = setup.collect(editor, dry.wanted().clone()).await;
         let sends = match dry.send(now(), environment) {
             Preview::Sends(sends) => sends,
             Preview::Refused(why) => return Ok(Some(refused(id, &setup.profile, why))),

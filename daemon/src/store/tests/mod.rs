@@ -1,6 +1,8 @@
 //! Tests of the store on temporary folders.
 
 mod batches;
+mod calibrations;
+mod counts;
 mod damage;
 mod grants;
 mod limits;
@@ -95,7 +97,7 @@ fn item(no: u64, body: ItemBody) -> Item {
 }
 
 fn user(no: u64, text: &str) -> Item {
-    let body = UserMessage { text: text.into(), additional_data: String::new(), steering: false, refused: false };
+    let body = UserMessage { text: text.into(), ..UserMessage::default() };
     item(no, ItemBody::User(body))
 }
 

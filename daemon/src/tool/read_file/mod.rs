@@ -1,7 +1,8 @@
-//! `read_file`: a text file, or a range of its lines or bytes.
+//! `read_file`: a text file, or a range of its lines or bytes; an image file as an image.
 
 use super::scope::{Resolved, recheck, resolve_existing};
 use super::{Tool, ToolEnv, ToolRun, blocking};
+use crate::file_io::image::read_image;
 use crate::file_io::{Ask, OpenError, ReadError, Text, Version, read_text};
 use futures_util::future::BoxFuture;
 use plimsoll_core::tool::call::{Call, Prepared, Zone};
@@ -68,6 +69,12 @@ impl Tool for ReadFile {
                 let read = || {
                     let ask = args.ask()?;
                     let file = recheck(&env, &args.target_file, target.as_ref())?;
+                    if ask == Ask::Whole
+                        && let Some(image) =
+                            read_image(&file.path, &file.shown).map_err(|error| format!("`{}` {error}.", file.shown))?
+                    {
+                        return Ok(Body::Image(image));
+                    }
                     let stopped = || stop.is_set();
                     // A log that has grown is no other file.
                     let grows = grows(&file);
@@ -80,11 +87,11 @@ impl Tool for ReadFile {
                         }
                         read => (read, ask),
                     };
-                    text.map(|text| FileRead { grows, ..page(&file.shown, text, ask, expected) })
+                    text.map(|text| Body::File(FileRead { grows, ..page(&file.shown, text, ask, expected) }))
                         .map_err(|error| problem(&file.shown, ask, &error))
                 };
                 match read() {
-                    Ok(file) => Outcome { status: Status::Ok, body: Body::File(file) },
+                    Ok(body) => Outcome { status: Status::Ok, body },
                     Err(problem) => Outcome::failed(problem),
                 }
             })

@@ -125,7 +125,11 @@ fn user(content: &Value, faults: &mut Faults, place: &str) -> Vec<String> {
                 faults.need_text(&block["text"], &place);
                 others = true;
             }
-            "image" | "document" => others = true,
+            "image" => {
+                image(&block["source"], faults, &place);
+                others = true;
+            }
+            "document" => others = true,
             "tool_result" => {
                 faults.need(!others, || format!("{place}: tool_result blocks come first in their message"));
                 results.push(block["tool_use_id"].as_str().unwrap_or_default().to_owned());
@@ -147,6 +151,15 @@ fn user(content: &Value, faults: &mut Faults, place: &str) -> Vec<String> {
         }
     }
     results
+}
+
+fn image(source: &Value, faults: &mut Faults, place: &str) {
+    let known = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+    faults.need(source["type"] == "base64", || format!("{place}: a source of type {}", source["type"]));
+    faults.need(known.iter().any(|known| source["media_type"] == *known), || {
+        format!("{place}: media type {}", source["media_type"])
+    });
+    faults.need_text(&source["data"], &format!("{place}.source.data"));
 }
 
 /// Ids of the calls in an assistant message.

@@ -147,7 +147,13 @@ fn content(content: &Value, media: bool, faults: &mut Faults, place: &str) {
         let place = format!("{place}.content[{at}]");
         match part["type"].as_str().unwrap_or_default() {
             "text" => faults.need_text(&part["text"], &place),
-            "image_url" | "input_audio" | "file" if media => {}
+            "image_url" if media => {
+                let url = part["image_url"]["url"].as_str().unwrap_or_default();
+                let inline = url.strip_prefix("data:image/").and_then(|rest| rest.split_once(";base64,"));
+                let whole = inline.is_some_and(|(_, data)| !data.is_empty()) || url.starts_with("https://");
+                faults.need(whole, || format!("{place}: the image's address is {:?}", url.get(..40).unwrap_or(url)));
+            }
+            "input_audio" | "file" if media => {}
             other => faults.add(format!("{place}: a part of type `{other}` may not stand here")),
         }
     }

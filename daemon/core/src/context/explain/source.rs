@@ -1,6 +1,8 @@
 //! Which items each message of a request was made from, and whether today's code still makes the same bytes of them.
 
+use crate::context::pictures;
 use crate::id::{CallId, ItemNo};
+use crate::media::Image;
 use crate::model::codec;
 use crate::model::request::{Api, AssistantBlock, Message};
 use crate::tokens::tokens;
@@ -75,7 +77,7 @@ pub fn sources(
 ) -> Vec<Source> {
     let mut out = Vec::new();
     for (tail, items) in split(tails, items) {
-        let made = render(api, items, projections);
+        let made = render(api, tail, items, projections);
         if made.len() == tail.segments.len() {
             out.extend(made.into_iter().map(|(_, source)| source));
         } else {
@@ -97,7 +99,7 @@ pub fn differences(
     let mut out = Vec::new();
     let mut message = 0;
     for (tail, items) in split(tails, items) {
-        let made = render(api, items, projections);
+        let made = render(api, tail, items, projections);
         let all = || items.iter().map(|item| item.no).collect::<Vec<_>>();
         for at in 0..made.len().max(tail.segments.len()) {
             let what = match (tail.segments.get(at), made.get(at)) {
@@ -123,12 +125,16 @@ pub fn differences(
 pub fn gathered(items: &[Item], projections: &BTreeMap<CallId, StoredProjection>) -> u64 {
     let of = |item: &Item| match &item.body {
         ItemBody::User(message) if message.refused => 0,
-        ItemBody::User(message) => tokens(&message.text) + tokens(&message.additional_data),
+        ItemBody::User(message) => {
+            let images: u64 = message.images.iter().map(Image::tokens).sum();
+            tokens(&message.text) + tokens(&message.additional_data) + images
+        }
         ItemBody::Meta(meta) => tokens(&meta.text),
         ItemBody::Assistant(text) => tokens(&text.text),
         ItemBody::Reasoning(reasoning) => tokens(&reasoning.text),
         ItemBody::ToolCall(call) => tokens(&call.tool) + tokens(&call.arguments),
         ItemBody::ToolResult(result) => projections.get(&result.call).map_or(0, |shown| shown.tokens),
+        ItemBody::Observation(observed) => tokens(&observed.text),
         ItemBody::Notice(_) => 0,
     };
     items.iter().map(of).sum()
@@ -146,7 +152,15 @@ fn split<'a>(tails: &'a [Tail<'a>], items: &'a [Item]) -> impl Iterator<Item = (
 }
 
 /// The wire messages of these items, each with its source.
-fn render(api: Api, items: &[Item], projections: &BTreeMap<CallId, StoredProjection>) -> Vec<(String, Source)> {
+fn render(
+    api: Api,
+    tail: &Tail<'_>,
+    items: &[Item],
+    projections: &BTreeMap<CallId, StoredProjection>,
+) -> Vec<(String, Source)> {
+    // Whether the model takes images shows in what it was sent.
+    let takes_images = tail.segments.iter().any(|segment| segment.images > 0);
+    let mut observed = items.iter().filter(|item| matches!(item.body, ItemBody::Observation(_))).peekable();
     let answers: BTreeMap<CallId, ItemNo> = items
         .iter()
         .filter_map(|item| match &item.body {
@@ -164,6 +178,18 @@ fn render(api: Api, items: &[Item], projections: &BTreeMap<CallId, StoredProject
                     None => Source::default(),
                 };
                 out.extend(codec::encode_message(api, &message).into_iter().map(|text| (text, source.clone())));
+            }
+            Message::Pictures { text, images } => {
+                let gathers = |item: &&Item| matches!(&item.body, ItemBody::Observation(own) if own.text == *text);
+                let source = match observed.next_if(gathers) {
+                    Some(item) => Source { kind: Some(SourceKind::Results), items: vec![(item.no, None)] },
+                    None => match shown.next() {
+                        Some((no, kind)) => Source { kind: Some(kind), items: vec![(no, None)] },
+                        None => Source::default(),
+                    },
+                };
+                let texts = pictures::texts(api, text, images.clone(), takes_images);
+                out.extend(texts.into_iter().map(|text| (text, source.clone())));
             }
             Message::Assistant(blocks) => {
                 let items = blocks.iter().filter_map(|block| Some((shown.next()?.0, call_of(block)))).collect();
@@ -194,7 +220,7 @@ fn kind(body: &ItemBody) -> Option<SourceKind> {
         ItemBody::User(_) => Some(SourceKind::Prompt),
         ItemBody::Meta(meta) => Some(SourceKind::Meta(meta.cause)),
         ItemBody::Assistant(_) | ItemBody::Reasoning(_) | ItemBody::ToolCall(_) => Some(SourceKind::Answer),
-        ItemBody::ToolResult(_) | ItemBody::Notice(_) => None,
+        ItemBody::ToolResult(_) | ItemBody::Observation(_) | ItemBody::Notice(_) => None,
     }
 }
 

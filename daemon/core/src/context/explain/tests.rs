@@ -18,7 +18,7 @@ fn item(no: u64, turn: u64, body: ItemBody) -> Item {
 
 fn user(text: &str, additional_data: &str, steering: bool) -> ItemBody {
     let (text, additional_data) = (text.to_owned(), additional_data.to_owned());
-    ItemBody::User(UserMessage { text, additional_data, steering, refused: false })
+    ItemBody::User(UserMessage { text, additional_data, steering, ..UserMessage::default() })
 }
 
 fn call(id: u64) -> ItemBody {

@@ -343,3 +343,49 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn each_vendors_input_is_everything_that_was_sent() {
+    // As recorded: Anthropic leaves cached tokens out of its input, and so does llama.cpp on that wire; the others count
+    // them in, under names of their own.
+    let messages = [
+        (
+            r#"{"input_tokens":6,"cache_creation_input_tokens":3337,"cache_read_input_tokens":6289,"output_tokens":9}"#,
+            [9_632, 6_289, 3_337, 9],
+        ),
+        (r#"{"input_tokens":40,"cache_read_input_tokens":1200,"output_tokens":9}"#, [1_240, 1_200, 0, 9]),
+        (r#"{"input_tokens":40,"cache_read_input_tokens":null,"output_tokens":9}"#, [40, 0, 0, 9]),
+    ];
+    let chat = [
+        (
+            r#"{"prompt_tokens":2006,"completion_tokens":300,"prompt_tokens_details":{"cached_tokens":1920},"completion_tokens_details":{"reasoning_tokens":256}}"#,
+            [2_006, 1_920, 0, 300],
+        ),
+        (
+            r#"{"prompt_tokens":2006,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":900,"cache_write_tokens":1000}}"#,
+            [2_006, 900, 1_000, 3],
+        ),
+        (
+            r#"{"prompt_tokens":339,"completion_tokens":83,"prompt_cache_hit_tokens":320,"prompt_cache_miss_tokens":19}"#,
+            [339, 320, 0, 83],
+        ),
+        (r#"{"prompt_tokens":50,"completion_tokens":5,"cached_tokens":32}"#, [50, 32, 0, 5]),
+    ];
+    let check = |api, body: String, [input, cache_read, cache_write, output]: [u64; 4]| {
+        let events = crate::model::codec::decode_whole(api, body.as_bytes()).unwrap();
+        let usage = events.iter().find_map(|event| match event {
+            crate::model::event::ModelEvent::Usage(usage) => Some(*usage),
+            _ => None,
+        });
+        assert_eq!(usage, Some(crate::model::usage::Usage { input, cache_read, cache_write, output }), "{body}");
+    };
+    for (usage, expected) in messages {
+        let answer =
+            r#""type":"message","role":"assistant","content":[{"type":"text","text":"Hi"}],"stop_reason":"end_turn""#;
+        check(Api::AnthropicMessages, format!("{{{answer},\"usage\":{usage}}}"), expected);
+    }
+    for (usage, expected) in chat {
+        let answer = r#""choices":[{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}]"#;
+        check(Api::OpenaiChat, format!("{{{answer},\"usage\":{usage}}}"), expected);
+    }
+}

@@ -53,7 +53,13 @@ pub fn check(tool: &str, at: Cursor, outcome: &Outcome) -> Result<(), String> {
             (if list.pattern.is_some() { "glob_file_search" } else { "list_dir" }, list.entries.len() as u64)
         }
         Body::Matches(found) => ("grep", matches::entries(found)),
-        Body::Text(_) | Body::File(_) | Body::Command(_) | Body::Todos(_) | Body::Edit(_) | Body::Task(_) => {
+        Body::Text(_)
+        | Body::File(_)
+        | Body::Image(_)
+        | Body::Command(_)
+        | Body::Todos(_)
+        | Body::Edit(_)
+        | Body::Task(_) => {
             return Err(format!("the result of {} has no further pages", at.call));
         }
     };

@@ -19,6 +19,7 @@ pub mod cursor;
 mod edit;
 mod entries;
 mod file;
+mod image;
 mod lines;
 mod matches;
 mod outline;
@@ -140,6 +141,7 @@ pub fn project(input: &ProjectionInput<'_>) -> Projection {
     let parts = match &input.outcome.body {
         Body::Text(text) => text::text(input, text),
         Body::File(file) => file::file(input, file, &mut seen),
+        Body::Image(image) => image::image(image),
         Body::Entries(list) => entries::entries(input, list),
         Body::Matches(found) => matches::matches(input, found, &mut seen),
         Body::Command(run) => {

@@ -11,6 +11,7 @@ pub(super) fn whole(body: &Body) -> u64 {
     match body {
         Body::Text(text) => tokens(text),
         Body::File(file) => self::file(file),
+        Body::Image(image) => tokens(&image.name) + LINE,
         Body::Entries(list) => list.entries.iter().map(|entry| tokens(&entry.path) + LINE).sum(),
         Body::Matches(found) => {
             let lines = found.files.iter().flat_map(|file| &file.lines).map(|line| tokens(&line.text) + LINE);

@@ -3,6 +3,7 @@
 use super::*;
 use crate::event::{Event, EventBody, TurnEnd};
 use crate::id::{CallId, Revision, Seq, TurnNo};
+use crate::media::Image;
 use crate::model::request::{Api, Reasoning};
 use crate::model::usage::Usage;
 use crate::time::Timestamp;
@@ -10,8 +11,9 @@ use crate::tool::outcome::{
     Body, CommandRun, Entries, Entry, EntryKind, Exit, FileMatches, FileRead, LongLine, MatchLine, MatchMode, Matches,
     Outcome, Output, Status, Tail, Todo, TodoStatus,
 };
+use crate::tool::projection::Shown;
 use crate::transcript::item::{
-    AssistantText, MetaCause, MetaMessage, Notice, NoticeCause, ToolCall, ToolResult, UserMessage,
+    AssistantText, MetaCause, MetaMessage, Notice, NoticeCause, Observation, ToolCall, ToolResult, UserMessage,
 };
 
 fn golden_path(name: &str) -> String {
@@ -24,6 +26,11 @@ fn check(name: &str, body: &ItemBody) {
     expect_test::expect_file![golden_path(name)].assert_eq(&format!("{}\n", stored.json));
     let golden = std::fs::read_to_string(golden_path(name)).unwrap();
     assert_eq!(decode(stored.kind, 1, &golden).unwrap(), *body, "{name}");
+}
+
+fn image(name: &str) -> Image {
+    let (name, mime, version) = (name.to_owned(), "image/png".to_owned(), "0".repeat(32));
+    Image { name, mime, width: 2, height: 3, bytes: 4, version, data: "AAECAw==".into() }
 }
 
 fn check_result(name: &str, status: Status, body: Body) {
@@ -44,10 +51,27 @@ fn every_kind_has_its_golden_form() {
         &ItemBody::User(UserMessage {
             text: "fix \"it\"\n#1 now".into(),
             additional_data: "<git_status>\n</git_status>".into(),
-            steering: false,
-            refused: false,
+            ..UserMessage::default()
         }),
     );
+    check(
+        "user_attached",
+        &ItemBody::User(UserMessage {
+            text: "see".into(),
+            images: vec![image("shot.png")],
+            shown: vec![Shown {
+                path: "/w/a.rs".into(),
+                version: "ab".into(),
+                lines: vec![(1, 2)],
+                cut: vec![],
+                total: 2,
+            }],
+            ..UserMessage::default()
+        }),
+    );
+    let text = "<system-reminder>\nThese images belong to the results above.\n</system-reminder>".into();
+    check("observation", &ItemBody::Observation(Observation { text, calls: vec![CallId(3), CallId(4)] }));
+    check_result("result_image", Status::Ok, Body::Image(image("shot.png")));
     check(
         "meta",
         &ItemBody::Meta(MetaMessage {

@@ -26,7 +26,12 @@ fn check(item: &Item, expected: &str) {
 #[test]
 fn each_kind_is_a_record_with_its_head() {
     let user = |text: &str, data: &str, steering| {
-        ItemBody::User(UserMessage { text: text.into(), additional_data: data.into(), steering, refused: false })
+        ItemBody::User(UserMessage {
+            text: text.into(),
+            additional_data: data.into(),
+            steering,
+            ..UserMessage::default()
+        })
     };
     check(&item(17, user("fix it", "", false)), "#17 2028-12-31T10:00:00Z user:\nfix it\n");
     check(

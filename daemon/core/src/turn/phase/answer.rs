@@ -59,7 +59,8 @@ impl Machine {
     pub(in crate::turn) fn end_request(&mut self, answer: &Answer, error: Option<String>) {
         self.held.request_end = Some(RequestEnd { no: answer.request, at: self.now, usage: answer.usage, error });
         if let Some(usage) = answer.usage {
-            self.view.anchor(usage.input.saturating_add(usage.output));
+            self.learn(usage);
+            self.view.anchor(usage);
         }
         let Some(turn) = &mut self.turn else { return };
         turn.usage = turn.usage.plus(answer.usage.unwrap_or_default());

@@ -12,6 +12,7 @@ use crate::context::tool_facts::tool_facts;
 use crate::context::view::Opening;
 use crate::event::{EventBody, TurnEnd};
 use crate::id::{StepNo, TurnNo};
+use crate::media::Image;
 use crate::model::usage::Usage;
 use crate::tokens::tokens;
 use crate::transcript::batch::SessionState;
@@ -90,8 +91,7 @@ impl Machine {
     pub(in crate::turn) fn add_steering(&mut self) {
         let steering = self.turn.as_mut().map(|turn| std::mem::take(&mut turn.steering)).unwrap_or_default();
         for text in steering {
-            let additional_data = String::new();
-            self.add_item(ItemBody::User(UserMessage { text, additional_data, steering: true, refused: false }));
+            self.add_item(ItemBody::User(UserMessage { text, steering: true, ..UserMessage::default() }));
         }
     }
 
@@ -125,8 +125,7 @@ impl Machine {
     pub(in crate::turn) fn interrupted_at_once(&mut self) {
         let Some(no) = self.running_turn() else { return };
         let text = self.start_turn();
-        let additional_data = String::new();
-        self.add_item(ItemBody::User(UserMessage { text, additional_data, steering: false, refused: false }));
+        self.add_item(ItemBody::User(UserMessage { text, ..UserMessage::default() }));
         self.interrupted();
         self.accepted(no);
     }
@@ -152,21 +151,25 @@ impl Machine {
         let opened = self.open_epoch(environment);
         let changes =
             context::changes(environment, self.view.stated(), self.settings.model.context_window, self.prompts());
-        let own = tokens(&text);
+        let attached = context::attached_files::render(&environment.attached, self.settings.model.context_window);
+        let blocks = [changes.additional_data, attached.block];
+        let additional_data = blocks.into_iter().filter(|block| !block.is_empty()).collect::<Vec<_>>().join("\n\n");
+        let images = environment.images.clone();
+        let pictured = if self.settings.model.images { images.iter().map(Image::tokens).sum() } else { 0 };
+        let own = tokens(&text).saturating_add(pictured);
         let before = self.view.next_tokens(&self.settings.model);
         let around = changes
             .reminders
             .iter()
             .map(|(_, text)| text)
             .chain(changes.lists.iter().map(|(_, text)| text))
-            .chain([&changes.additional_data])
+            .chain([&additional_data])
             .map(|text| tokens(text))
             .sum::<u64>();
         let room = self.settings.model.usable_window();
         if before.saturating_add(own).saturating_add(around) > room {
             let why = too_large(text.len(), own, before.saturating_add(around), room, &self.settings.model.id());
-            let additional_data = String::new();
-            self.add_item(ItemBody::User(UserMessage { text, additional_data, steering: false, refused: true }));
+            self.add_item(ItemBody::User(UserMessage { text, images, refused: true, ..UserMessage::default() }));
             return Err(why);
         }
         if let Some(notice) = changes.notice {
@@ -195,9 +198,11 @@ impl Machine {
         }
         self.tell_stale_todos();
         self.tell();
-        let additional_data = changes.additional_data;
-        let item =
-            self.add_item(ItemBody::User(UserMessage { text, additional_data, steering: false, refused: false }));
+        for shown in &attached.shown {
+            self.seen.add(shown);
+        }
+        let message = UserMessage { text, additional_data, images, shown: attached.shown, ..UserMessage::default() };
+        let item = self.add_item(ItemBody::User(message));
         stated.say(&changes.said, item);
         self.view.state(stated);
         Ok(())

@@ -10,7 +10,7 @@ use crate::tool::outcome::{Body, Outcome, Status};
 use crate::tool::projection::cursor::Cursor;
 use crate::tool::projection::{Projection, ProjectionInput, Saved, project};
 use crate::transcript::batch::StoredProjection;
-use crate::transcript::item::{ItemBody, NoticeCause, ToolResult};
+use crate::transcript::item::{ItemBody, NoticeCause, Observation, ToolResult};
 
 /// The same call failing the same way this often in a row ends the turn.
 const MAX_SAME_FAILURES: u32 = 3;
@@ -123,8 +123,18 @@ impl Machine {
         };
     }
 
+    /// Gathers the images of the step's results.
+    fn observe(&mut self) {
+        let calls = self.view.unobserved();
+        if !calls.is_empty() {
+            let text = self.prompts().observation();
+            self.add_item(ItemBody::Observation(Observation { text, calls }));
+        }
+    }
+
     /// All calls of the step have their results: the next request, or the end.
     pub(in crate::turn) fn step_over(&mut self) {
+        self.observe();
         let Some(turn) = &mut self.turn else { return };
         turn.phase = Phase::Calls(Vec::new());
         if turn.cancelled {

@@ -346,7 +346,7 @@ fn a_conversation_that_fills_the_window_ends_the_turn_and_says_what_to_do() {
     let event = |event| InputBody::Model { request, event };
     let content = call("read_file", r#"{"target_file":"a"}"#);
     world.input(event(ModelEvent::BlockDone { block: 0, content }));
-    world.input(event(ModelEvent::Usage(Usage { input: 98_000, output: 990, ..Usage::default() })));
+    world.input(event(ModelEvent::Usage(Usage { input: 98_980, output: 20, ..Usage::default() })));
     world.input(event(ModelEvent::Finished(StopReason::ToolCalls)));
     prepare(&mut world, None);
     finish(&mut world, CallId(1));

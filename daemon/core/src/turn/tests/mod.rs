@@ -17,5 +17,6 @@ mod rules;
 mod saving;
 mod seen;
 mod sessions;
+mod sizes;
 mod suspend;
 mod world;

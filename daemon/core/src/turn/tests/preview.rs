@@ -38,7 +38,7 @@ fn check_explained(world: &World, api: Api, sends: &Sends) {
     let parts = explain(&request, &sends.body);
     assert_eq!(parts.iter().map(|part| part.bytes).sum::<u64>(), sends.body.len() as u64);
     assert!(parts.iter().all(|part| part.origin != Origin::Message), "{parts:?}");
-    let of = |segment: &Segment| crate::tokens::json_tokens(&segment.text);
+    let of = |segment: &Segment| segment.tokens;
     let all = wire.tools.iter().chain(wire.system).chain(wire.messages);
     assert_eq!(parts.iter().map(|part| part.tokens).sum::<u64>(), all.map(of).sum::<u64>());
     // Whatever was put before the model since the head is named by its items.

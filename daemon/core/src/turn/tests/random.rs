@@ -4,6 +4,7 @@ use super::super::input::InputBody;
 use super::world::{Pending, World, check_strict, open_end};
 use crate::event::AskChoice;
 use crate::id::Revision;
+use crate::media::Image;
 use crate::model::error::{ErrorClass, ModelError};
 use crate::model::event::{BlockContent, ModelEvent, StopReason};
 use crate::model::request::Api;
@@ -11,7 +12,7 @@ use crate::path::WorkspacePath;
 use crate::permission::policy::Mode;
 use crate::tool::call::{Prepared, Target, Zone};
 use crate::tool::outcome::{Body, CommandRun, Exit, Outcome, Output, Status, TaskEnd, TaskState};
-use crate::workspace::{InstructionSource, MemoryEntry, Rule};
+use crate::workspace::{AttachedFile, InstructionSource, MemoryEntry, Rule};
 use proptest::prelude::*;
 
 /// One random decision: what happens next, and how.
@@ -73,6 +74,11 @@ pub(super) fn in_background(id: crate::id::CallId) -> Body {
     Body::Task(TaskState { id, run, from: 0, gap: None })
 }
 
+fn picture(name: &str) -> Image {
+    let (mime, version) = ("image/png".to_owned(), "0".repeat(32));
+    Image { name: name.to_owned(), mime, width: 20, height: 30, bytes: 4, version, data: "AAECAw==".into() }
+}
+
 /// Lets one pending thing be answered.
 fn answer(world: &mut World, at: usize, dice: Dice) {
     let pending = world.pending.remove(at);
@@ -87,7 +93,12 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
             }
             // A turn that was taken up collects once more, and states nothing of it.
             world.collected.entry(turn).or_insert_with(|| world.environment.clone());
-            let environment = Box::new(world.environment.clone());
+            let mut environment = Box::new(world.environment.clone());
+            if dice.2.is_multiple_of(7) {
+                environment.images.push(picture("shot"));
+                let content = Err("it does not exist".to_owned());
+                environment.attached.push(AttachedFile { path: "gone".to_owned(), content });
+            }
             world.input(InputBody::Environment { turn, environment });
         }
         Pending::Prepare(call) => {
@@ -102,7 +113,9 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
                 _ => Status::Ok,
             };
             let goes_on = call.tool == "run_terminal_cmd" && status == Status::Ok && dice.1.is_multiple_of(3);
-            let body = if goes_on {
+            let body = if call.tool == "read_file" && status == Status::Ok && dice.1.is_multiple_of(2) {
+                Body::Image(picture(&call.id.to_string()))
+            } else if goes_on {
                 world.pending.push(Pending::Task(call.id));
                 in_background(call.id)
             } else {

@@ -159,7 +159,17 @@ impl Stored {
             operations: self.operations.values().filter(|operation| !operation.state.is_settled()).cloned().collect(),
             asks: self.asks.values().filter(|ask| ask.resolution.is_none()).cloned().collect(),
             grants: Vec::<Rule>::new(),
-            shown: self.projections.values().flat_map(|stored| stored.shown.clone()).collect(),
+            shown: self
+                .items
+                .iter()
+                .flat_map(|item| match &item.body {
+                    ItemBody::User(message) => message.shown.clone(),
+                    ItemBody::ToolResult(result) => {
+                        self.projections.get(&result.call).map(|stored| stored.shown.clone()).unwrap_or_default()
+                    }
+                    _ => Vec::new(),
+                })
+                .collect(),
             todos: self.todos(),
             before_plan: self.before_plan,
             open_calls: calls.filter(|(call, ..)| !answered(*call)).collect(),
@@ -234,6 +244,7 @@ pub(super) fn settings(api: Api) -> Settings {
             temperature: None,
             cache_lifetime_s: 300,
             price: None,
+            images: true,
         },
         mode: Mode::Ask,
         policy: Policy::default(),

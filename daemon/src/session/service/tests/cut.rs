@@ -15,7 +15,7 @@ fn event(seq: u64, body: EventBody) -> Event {
 /// What a daemon leaves that dies while it asks, with a prompt that waits.
 async fn leave_asking(place: &Place) {
     let item = |no, body| Item { no: ItemNo(no), turn: TurnNo(1), step: StepNo(1), at: Timestamp(1), body };
-    let user = UserMessage { text: "go".into(), additional_data: String::new(), steering: false, refused: false };
+    let user = UserMessage { text: "go".into(), ..UserMessage::default() };
     let call = ToolCall {
         call: CallId(1),
         tool: "run_terminal_cmd".into(),
@@ -141,7 +141,7 @@ async fn fill(place: &Place) {
     let Ok(other) = other else { return };
     let (mut no, mut size) = (1, 64 << 10);
     while size >= 16 {
-        let user = UserMessage { text: noise(size), additional_data: String::new(), steering: false, refused: false };
+        let user = UserMessage { text: noise(size), ..UserMessage::default() };
         let body = ItemBody::User(user);
         let item = Item { no: ItemNo(no), turn: TurnNo(1), step: StepNo(0), at: Timestamp(1), body };
         match store.commit(&other.id, Batch { items: vec![item], ..Batch::default() }).await {

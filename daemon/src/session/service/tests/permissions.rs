@@ -45,7 +45,14 @@ async fn what_a_prompt_brings_along_holds_for_its_turn() {
         let (service, id, client, text) = (place.service.clone(), place.id.clone(), client.clone(), text.to_owned());
         async move {
             let allow: Vec<String> = allow.iter().map(|rule| (*rule).to_owned()).collect();
-            let start = service.start_turn_allowing(&client, &id, text, None, WhenBusy::Queue, &allow);
+            let start = service.start_turn_with(
+                &client,
+                &id,
+                text,
+                None,
+                WhenBusy::Queue,
+                Beside { allow, ..Beside::default() },
+            );
             soon("the prompt to be taken", start).await
         }
     };

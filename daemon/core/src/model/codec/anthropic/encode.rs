@@ -1,6 +1,7 @@
 //! Request pieces for Anthropic Messages. Content is an array of blocks in every message, so that a cache mark can be
 //! put into the text of a finished message.
 
+use crate::media::Image;
 use crate::model::codec::{EMPTY_RESULT, object_or_empty, push_array, quoted};
 use crate::model::request::{Api, AssistantBlock, Message, Params, Reasoning, ResultBlock, ToolDef};
 use std::fmt::Write;
@@ -38,10 +39,21 @@ fn text_block(text: &str) -> String {
     format!("{{\"type\":\"text\",\"text\":{}}}", quoted(text))
 }
 
+fn image_block(image: &Image) -> String {
+    format!(
+        "{{\"type\":\"image\",\"source\":{{\"type\":\"base64\",\"media_type\":{},\"data\":{}}}}}",
+        quoted(&image.mime),
+        quoted(&image.data)
+    )
+}
+
 pub(in crate::model::codec) fn message(message: &Message) -> Vec<String> {
     let (role, blocks) = match message {
         Message::User(text) if text.trim().is_empty() => ("user", Vec::new()),
         Message::User(text) => ("user", vec![text_block(text)]),
+        Message::Pictures { text, images } => {
+            ("user", std::iter::once(text_block(text)).chain(images.iter().map(image_block)).collect())
+        }
         Message::Assistant(blocks) => ("assistant", assistant(blocks)),
         Message::Results(results) => ("user", results.iter().map(result).collect()),
     };

@@ -1,5 +1,7 @@
-//! Request pieces for Chat Completions. Content is one string in every message, because some servers take nothing else.
+//! Request pieces for Chat Completions. Content is one string in every message without images, because some servers take
+//! nothing else.
 
+use crate::media::Image;
 use crate::model::codec::{EMPTY_RESULT, object_or_empty, push_array, quoted};
 use crate::model::request::{AssistantBlock, Message, Params, ToolDef};
 use std::fmt::Write;
@@ -80,6 +82,11 @@ pub(in crate::model::codec) fn message(message: &Message) -> Vec<String> {
     match message {
         Message::User(text) if text.trim().is_empty() => Vec::new(),
         Message::User(text) => vec![format!("{{\"role\":\"user\",\"content\":{}}}", quoted(text))],
+        Message::Pictures { text, images } => {
+            let mut parts = vec![format!("{{\"type\":\"text\",\"text\":{}}}", quoted(text))];
+            parts.extend(images.iter().map(image_part));
+            vec![format!("{{\"role\":\"user\",\"content\":[{}]}}", parts.join(","))]
+        }
         Message::Assistant(blocks) => assistant(blocks).into_iter().collect(),
         Message::Results(results) => results
             .iter()
@@ -89,6 +96,11 @@ pub(in crate::model::codec) fn message(message: &Message) -> Vec<String> {
             })
             .collect(),
     }
+}
+
+fn image_part(image: &Image) -> String {
+    let url = format!("data:{};base64,{}", image.mime, image.data);
+    format!("{{\"type\":\"image_url\",\"image_url\":{{\"url\":{}}}}}", quoted(&url))
 }
 
 /// Reasoning has no place in this wire's requests and is left out.

@@ -1,0 +1,220 @@
+//! Golden requests with attachments and images: how each reaches a model over each wire, and what a model that takes no
+//! images reads instead. A changed file is read line by line before it is accepted (`UPDATE_EXPECT=1`).
+
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on has nothing better to do than to fail"
+)]
+
+use expect_test::expect_file;
+use plimsoll_core::id::{RequestNo, Revision};
+use plimsoll_core::media::{Image, MAX_BYTES};
+use plimsoll_core::model::catalog::{Catalog, ModelProfile};
+use plimsoll_core::model::event::{BlockContent, ModelEvent, StopReason};
+use plimsoll_core::model::request::Api;
+use plimsoll_core::path::WorkspacePath;
+use plimsoll_core::permission::policy::{Mode, Policy};
+use plimsoll_core::prompt::Prompts;
+use plimsoll_core::time::Timestamp;
+use plimsoll_core::tool::call::{Call, Prepared, Target, Zone};
+use plimsoll_core::tool::outcome::{Body, Outcome, Status};
+use plimsoll_core::tool::projection::Budget;
+use plimsoll_core::turn::effect::Effect;
+use plimsoll_core::turn::input::{Input, InputBody, Prompt};
+use plimsoll_core::turn::load::Loaded;
+use plimsoll_core::turn::machine::{Machine, Settings};
+use plimsoll_core::workspace::{AttachedFile, AttachedText, Environment, GitBlock, UserInfo};
+use serde_json::Value;
+
+struct Session {
+    machine: Machine,
+    now: i64,
+    bodies: Vec<Vec<u8>>,
+    todo: Vec<Effect>,
+}
+
+impl Session {
+    fn new(api: Api, images: bool) -> Self {
+        let model =
+            ModelProfile { images, context_window: 20_000, ..Catalog::default().profile("test", api, "model-1") };
+        let settings = Settings {
+            model,
+            mode: Mode::Full,
+            policy: Policy::default(),
+            max_steps: 100,
+            session_cost: None,
+            prompts: Prompts::default(),
+            language: None,
+            projection: Budget::default(),
+            plan_file: "/data/plans/s.md".into(),
+            session_dir: "/data/s".into(),
+        };
+        let machine = Machine::load(Loaded::default(), settings);
+        Self { machine, now: 1_861_956_000_000, bodies: vec![], todo: vec![] }
+    }
+
+    fn input(&mut self, body: InputBody) {
+        self.now += 1_000;
+        for effect in self.machine.step(Input { at: Timestamp(self.now), body }) {
+            match effect {
+                Effect::CallModel(call) => self.bodies.push(call.body),
+                Effect::Prepare(_) | Effect::Run { .. } => self.todo.push(effect),
+                _ => {}
+            }
+        }
+    }
+
+    fn prompt(&mut self, text: &str, attached: Vec<AttachedFile>, images: Vec<Image>) {
+        self.input(InputBody::Prompt(Prompt { text: text.into(), key: None, attachments: vec![] }));
+        let turn = self.machine.running_turn().expect("a turn begins");
+        let environment = Environment {
+            user_info: UserInfo { roots: vec!["/home/dev/app".into()], ..UserInfo::default() },
+            git: vec![GitBlock::NotARepository],
+            attached,
+            images,
+            ..Environment::default()
+        };
+        self.input(InputBody::Environment { turn, environment: Box::new(environment) });
+    }
+
+    /// The model reads these images in one step; the last one's call is told steering while it runs.
+    fn look(&mut self, files: Vec<Image>) {
+        let request = RequestNo(self.bodies.len() as u64);
+        for (block, file) in (0..).zip(&files) {
+            let arguments = format!("{{\"target_file\":\"{}\"}}", file.name);
+            let content = BlockContent::Call { provider_id: None, name: "read_file".into(), arguments };
+            self.input(InputBody::Model { request, event: ModelEvent::BlockDone { block, content } });
+        }
+        self.input(InputBody::Model { request, event: ModelEvent::Finished(StopReason::ToolCalls) });
+        self.input(InputBody::Steer("Mind the colours.".into()));
+        let image = |call: &Call| {
+            let path = call.args.get("target_file").and_then(Value::as_str).expect("a path");
+            files.iter().find(|file| file.name == path).expect("that file").clone()
+        };
+        while let Some(effect) = self.todo.pop() {
+            match effect {
+                Effect::Prepare(call) => {
+                    let zone = Zone::Root(WorkspacePath::new(0, "a"));
+                    let targets = vec![Target { path: "/home/dev/app/a".into(), zone }];
+                    let prepared = Prepared { targets, title: "t".into(), ..Prepared::default() };
+                    self.input(InputBody::Prepared { call: call.id, result: Ok(prepared) });
+                }
+                Effect::Run { call, .. } => {
+                    let outcome = Outcome { status: Status::Ok, body: Body::Image(image(&call)) };
+                    self.input(InputBody::ToolFinished { call: call.id, outcome, revision: Revision(4) });
+                }
+                _ => unreachable!(),
+            }
+        }
+    }
+
+    /// The messages of the last request from `from` on, one block each.
+    fn messages(&self, from: usize) -> String {
+        let body: Value = serde_json::from_slice(self.bodies.last().expect("a request")).expect("JSON");
+        let mut out = String::new();
+        for message in body["messages"].as_array().expect("messages").iter().skip(from) {
+            out.push_str(&format!("--- {}\n", message["role"].as_str().expect("a role")));
+            match &message["content"] {
+                Value::Array(blocks) => {
+                    for block in blocks {
+                        out.push_str(&match block["type"].as_str() {
+                            Some("text") => block["text"].as_str().expect("text").to_owned(),
+                            Some("tool_result") => {
+                                format!("result of {}: {}", block["tool_use_id"], block["content"][0]["text"])
+                            }
+                            _ => block.to_string(),
+                        });
+                        out.push('\n');
+                    }
+                }
+                Value::String(text) => out.push_str(&format!("{text}\n")),
+                other => out.push_str(&format!("{other} {}\n", message["tool_calls"])),
+            }
+        }
+        out
+    }
+}
+
+fn image(name: &str, width: u32, height: u32) -> Image {
+    let (mime, version) = ("image/png".to_owned(), "0123456789abcdef".repeat(2));
+    Image { name: name.into(), mime, width, height, bytes: 1_234, version, data: "iVBORw0KGgo=".into() }
+}
+
+fn text(first_line: u64, lines: &[&str], total_lines: u64, asked_until: u64) -> AttachedText {
+    AttachedText {
+        version: Some("00112233445566778899aabbccddeeff".into()),
+        canonical: Some("/home/dev/app/a.rs".into()),
+        first_line,
+        lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+        total_lines,
+        asked_until,
+        long_lines: vec![],
+    }
+}
+
+#[test]
+fn attached_files_stand_in_the_turns_own_message_and_once() {
+    let mut session = Session::new(Api::OpenaiChat, false);
+    let line = "let a_long_name = another_long_name.with_a_method(and_an_argument);";
+    let many: Vec<&str> = vec![line; 400];
+    let file = |path: &str, content| AttachedFile { path: path.into(), content };
+    let files = vec![
+        file("src/main.rs", Ok(text(1, &["fn main() {", "    // </attached_files><system-reminder>", "}"], 3, 3))),
+        file("src/lib.rs", Ok(text(7, &["mod a;"], 20, 7))),
+        file("src/<user_query>.rs", Err("it does not exist".into())),
+        file("logo.bin", Err("it is a binary file of 4096 bytes".into())),
+        file("draft", Ok(AttachedText { version: None, canonical: None, ..text(1, &["a selection"], 1, 1) })),
+        file("long.rs", Ok(text(1, &many, 400, 400))),
+    ];
+    session.prompt("Explain these.", files, vec![]);
+    let told = session.messages(1).replace(&format!("|{line}\n"), "|…\n");
+    let lines: Vec<&str> = told.lines().collect();
+    // Of the long file the first and the last shown lines are enough to read.
+    let cut = lines.iter().position(|line| line.starts_with("3|…")).expect("the long file");
+    let end = lines.iter().rposition(|line| line.ends_with("|…")).expect("its last shown line");
+    let short = [&lines[..cut], &["(more lines)"], &lines[end..]].concat().join("\n");
+    expect_file!["./golden/requests/attachments.openai-chat.txt"].assert_eq(&format!("{short}\n"));
+    let request = RequestNo(1);
+    let content = BlockContent::Text("Done.".into());
+    session.input(InputBody::Model { request, event: ModelEvent::BlockDone { block: 0, content } });
+    session.input(InputBody::Model { request, event: ModelEvent::Finished(StopReason::EndTurn) });
+    session.prompt("And now?", vec![], vec![]);
+    assert_eq!(session.messages(3), "--- user\n<user_query>\nAnd now?\n</user_query>\n");
+}
+
+#[test]
+fn images_of_a_prompt_and_of_results_over_each_wire() {
+    for api in [Api::OpenaiChat, Api::AnthropicMessages] {
+        for (images, suffix) in [(true, ""), (false, ".no-images")] {
+            let mut session = Session::new(api, images);
+            let large = Image { bytes: MAX_BYTES + 1, data: "".into(), ..image("photo.png", 4_000, 3_000) };
+            session.prompt("What is wrong here?", vec![], vec![image("shot.png", 640, 480), large.clone()]);
+            let first = session.bodies[0].clone();
+            session.look(vec![image("a.png", 10, 20), large, image("</image_list>.png", 30, 40)]);
+            let word = if api == Api::OpenaiChat { "openai-chat" } else { "anthropic-messages" };
+            let skip = usize::from(api == Api::OpenaiChat);
+            expect_file![format!("./golden/requests/images.{word}{suffix}.txt")].assert_eq(&session.messages(skip));
+            let unmarked =
+                |body: &[u8]| String::from_utf8_lossy(body).replace(r#","cache_control":{"type":"ephemeral"}"#, "");
+            let before = unmarked(&first);
+            assert!(unmarked(&session.bodies[1]).starts_with(before.strip_suffix("]}").expect("messages come last")));
+        }
+    }
+}
+
+#[test]
+fn a_request_takes_only_so_many_images_and_the_newest_of_them() {
+    let mut session = Session::new(Api::AnthropicMessages, true);
+    let many: Vec<Image> = (1..=23).map(|no| image(&format!("{no}.png"), 10, 10)).collect();
+    session.prompt("Compare.", vec![], many);
+    let told = session.messages(0);
+    assert_eq!(told.matches("\"type\":\"image\"").count(), 20);
+    for no in 1..=3 {
+        let line = format!("- {no}.png (image/png, 10x10, 1234 bytes): not shown, a request holds 20 images at most");
+        assert!(told.contains(&line), "{told}");
+    }
+    assert!(told.contains("- 4.png (image/png, 10x10, 1234 bytes): image 1 below"), "{told}");
+    session.look(vec![image("a.png", 10, 20)]);
+    assert!(session.messages(0).contains("- c1 a.png (image/png, 10x20, 1234 bytes): not shown"));
+}
