@@ -2,6 +2,7 @@
 //! changed lines only.
 
 use super::cut::{difference, fitting};
+use std::fmt::Write as _;
 
 /// A list of lines, and what is said of those that are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -32,7 +33,8 @@ fn fit(lines: &[String], budget: u64, rest: &str) -> String {
     let fit = fitting(lines.iter().map(String::as_str), &mut left).max(1);
     let mut shown = lines.get(..fit).unwrap_or(lines).join("\n");
     if fit < lines.len() {
-        shown.push_str(&format!("\n[{fit} of {} lines shown; the others: {rest}]", lines.len()));
+        // Writing to a String cannot fail.
+        let _ = write!(shown, "\n[{fit} of {} lines shown; the others: {rest}]", lines.len());
     }
     shown
 }

@@ -11,6 +11,7 @@ use crate::prompt::{self, Prompts};
 use crate::transcript::epoch::Stated;
 use crate::workspace::{InstructionSource, Rule};
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 const RULE: &str = "rule:";
 const NESTED: &str = "nested:";
@@ -149,10 +150,12 @@ pub(super) fn list(rules: &[Rule]) -> List {
     let line = |rule: &Rule| {
         let mut line = format!("- {}", one_line(&rule.name));
         if let Some(description) = &rule.description {
-            line.push_str(&format!(": {}", one_line(description)));
+            // Writing to a String cannot fail.
+            let _ = write!(line, ": {}", one_line(description));
         }
         if !rule.globs.is_empty() {
-            line.push_str(&format!(" (for {})", one_line(&rule.globs.join(", "))));
+            // Writing to a String cannot fail.
+            let _ = write!(line, " (for {})", one_line(&rule.globs.join(", ")));
         }
         line
     };

@@ -101,7 +101,9 @@ fn instructs(path: &str) -> bool {
     let below = |start: &&str| path.starts_with(*start) || path.contains(&format!("/{start}"));
     WHOLE.contains(&name)
         || WHOLE_BELOW.iter().any(below)
-        || (path.starts_with('/') && name.ends_with(".md") && WHOLE_IN.iter().any(|end| folder.ends_with(end)))
+        || (path.starts_with('/')
+            && name.rsplit_once('.').is_some_and(|(_, end)| end == "md")
+            && WHOLE_IN.iter().any(|end| folder.ends_with(end)))
 }
 
 /// A stretch of bytes, shown as it stands. Only of plain UTF-8 is it known which bytes a character was: other

@@ -49,7 +49,7 @@ fn output(output: &Output) -> u64 {
 }
 
 fn scaled(tokens: u64, part: u64, all: u64) -> u64 {
-    if part == 0 { tokens } else { tokens.saturating_mul(all.max(part)) / part }
+    tokens.saturating_mul(all.max(part)).checked_div(part).unwrap_or(tokens)
 }
 
 #[cfg(test)]

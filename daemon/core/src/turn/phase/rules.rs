@@ -11,6 +11,7 @@ use crate::tool::name::distance;
 use crate::tool::outcome::{Body, Outcome, Status};
 use crate::transcript::item::MetaCause;
 use crate::workspace::{Environment, Rule, Wanted};
+use std::fmt::Write as _;
 
 /// Files that a rule links to and that its text names, at most.
 const LINKS: usize = 50;
@@ -53,7 +54,7 @@ impl Machine {
     /// The surroundings of a turn that was taken up are known. They are not stated: the next turn does that.
     pub(in crate::turn) fn surroundings_known(&mut self, environment: &Environment) {
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.surroundings == Surroundings::Asked) else { return };
-        turn.environment = Box::new(environment.clone());
+        *turn.environment = environment.clone();
         turn.surroundings = Surroundings::Known;
         let waiting: Vec<Call> = match &turn.phase {
             Phase::Calls(slots) => slots
@@ -130,7 +131,8 @@ fn given(known: &[Rule], names: &[&str]) -> Outcome {
 fn shown(rule: &Rule) -> String {
     let mut head = format!("Rule {} ({})", rule.name, rule.path);
     if !rule.globs.is_empty() {
-        head.push_str(&format!(", for {}", rule.globs.join(", ")));
+        // Writing to a String cannot fail.
+        let _ = write!(head, ", for {}", rule.globs.join(", "));
     }
     let links = links(&rule.text);
     let folder = rule.path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -140,7 +142,8 @@ fn shown(rule: &Rule) -> String {
             .iter()
             .map(|link| if link.starts_with('/') { link.clone() } else { format!("{folder}/{link}") })
             .collect();
-        text.push_str(&format!("\nParts of it that are not shown here: {}", paths.join(", ")));
+        // Writing to a String cannot fail.
+        let _ = write!(text, "\nParts of it that are not shown here: {}", paths.join(", "));
     }
     text
 }
