@@ -28,7 +28,6 @@ use plimsoll_core::turn::preview::{Preview, Sends};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::Arc;
 
 impl Service {
     /// The next request of a session: what the empty prompt would send. While a turn runs, the request that was sent last,
