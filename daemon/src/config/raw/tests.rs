@@ -48,6 +48,7 @@ idle_stop_minutes = 0
         temperature: Some(1.0),
         cache_lifetime_s: None,
         projection_tokens: None,
+        images: None,
     };
     let provider = RawProvider {
         place: place(3, "providers.local"),

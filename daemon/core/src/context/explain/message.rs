@@ -138,9 +138,9 @@ fn said(text: &str, inner: Span, layer: Layer, role: &str, kind: Option<SourceKi
         (_, Some(SourceKind::Meta(cause))) => text::reminder(text, inner, &Origin::Reminder(cause)),
         (_, _) if layer == Layer::Instructions => text::reminder(text, inner, &Origin::Frame),
         (_, Some(SourceKind::Prompt) | None) if is_prompt(says) => text::prompt(text, inner),
-        (_, Some(SourceKind::Prompt | SourceKind::Answer | SourceKind::Results) | None) => {
-            vec![(inner, Origin::Message)]
-        }
+        // What is said beside the images of results.
+        (_, Some(SourceKind::Results)) => vec![(inner, Origin::Media)],
+        (_, Some(SourceKind::Prompt | SourceKind::Answer) | None) => vec![(inner, Origin::Message)],
     };
     pieces.into_iter().map(|(span, origin)| (span, layer, origin)).collect()
 }

@@ -94,7 +94,7 @@ pub enum Origin {
     Call(CallId),
     /// A result, as the view shows it.
     Result(CallId),
-    /// An image or a file.
+    /// An image or a file, and what is said about those of results.
     Media,
     /// A message of which nothing more is known.
     Message,
@@ -186,8 +186,10 @@ impl Walk<'_> {
                 }
                 if end > start {
                     self.put(end - start, piece.layer, piece.origin.clone());
-                    let is_media = piece.origin == Origin::Media;
-                    weights.push((if is_media { 0 } else { text.get(start..end).map_or(0, json_tokens) }, is_media));
+                    let own = text.get(start..end).unwrap_or_default();
+                    // A block of its own; what is said about it is text.
+                    let is_media = piece.origin == Origin::Media && own.starts_with('{');
+                    weights.push((if is_media { 0 } else { json_tokens(own) }, is_media));
                     if let Some(part) = self.parts.last_mut() {
                         part.items.clone_from(&piece.items);
                     }
