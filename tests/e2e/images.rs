@@ -76,7 +76,7 @@ async fn images_go_to_a_model_that_takes_them(api: Api) {
     let bodies: Vec<Value> =
         server.requests().iter().map(|request| serde_json::from_slice(&request.body).expect("JSON")).collect();
     let (a, b) = (STANDARD.encode(gif(30, 40)), STANDARD.encode(gif(50, 60)));
-    assert_eq!(sent(&bodies[0]), [data.clone()]);
+    assert_eq!(sent(&bodies[0]), std::slice::from_ref(&data));
     assert_eq!(sent(&bodies[1]), [data.clone(), a.clone(), b.clone()]);
     assert_eq!(sent(&bodies[2]), [data.clone(), a.clone(), b]);
     let results = server.requests()[1].results();

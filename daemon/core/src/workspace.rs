@@ -4,7 +4,6 @@ pub mod memory;
 
 use crate::id::Revision;
 use crate::media::Image;
-use crate::tool::outcome::LongLine;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -303,7 +302,20 @@ pub struct AttachedText {
     pub asked_until: u64,
     /// Lines of more than 2,000 characters among `lines`, in order.
     #[serde(default)]
-    pub long_lines: Vec<LongLine>,
+    pub long_lines: Vec<Overlong>,
+}
+
+/// A line that is shown cut, with the bytes of its file that show the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overlong {
+    /// Its number, from 1.
+    pub line: u64,
+    /// Its length in characters.
+    pub chars: u64,
+    /// Place in the file at which its 2,001st character begins, in bytes.
+    pub cut_at: u64,
+    /// Place in the file at which it ends, without its line end, in bytes.
+    pub end: u64,
 }
 
 /// A file that the model has read or written, and that somebody else changed since.

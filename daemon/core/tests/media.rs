@@ -26,6 +26,7 @@ use plimsoll_core::turn::load::Loaded;
 use plimsoll_core::turn::machine::{Machine, Settings};
 use plimsoll_core::workspace::{AttachedFile, AttachedText, Environment, GitBlock, UserInfo};
 use serde_json::Value;
+use std::fmt::Write as _;
 
 struct Session {
     machine: Machine,
@@ -114,7 +115,7 @@ impl Session {
         let body: Value = serde_json::from_slice(self.bodies.last().expect("a request")).expect("JSON");
         let mut out = String::new();
         for message in body["messages"].as_array().expect("messages").iter().skip(from) {
-            out.push_str(&format!("--- {}\n", message["role"].as_str().expect("a role")));
+            let _ = writeln!(out, "--- {}", message["role"].as_str().expect("a role"));
             match &message["content"] {
                 Value::Array(blocks) => {
                     for block in blocks {
@@ -128,8 +129,12 @@ impl Session {
                         out.push('\n');
                     }
                 }
-                Value::String(text) => out.push_str(&format!("{text}\n")),
-                other => out.push_str(&format!("{other} {}\n", message["tool_calls"])),
+                Value::String(text) => {
+                    let _ = writeln!(out, "{text}");
+                }
+                other => {
+                    let _ = writeln!(out, "{other} {}", message["tool_calls"]);
+                }
             }
         }
         out

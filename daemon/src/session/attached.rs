@@ -10,7 +10,8 @@ use plimsoll_core::ingest::{Source, string};
 use plimsoll_core::media::Image;
 use plimsoll_core::path::escape;
 use plimsoll_core::tool::call::Zone;
-use plimsoll_core::workspace::{AttachedFile, AttachedText, Attachment};
+use plimsoll_core::tool::outcome::LongLine;
+use plimsoll_core::workspace::{AttachedFile, AttachedText, Attachment, Overlong};
 use std::os::unix::ffi::OsStrExt;
 
 /// Files and texts, and images, each in the order in which they were attached. Blocking.
@@ -64,9 +65,14 @@ fn file(env: &ToolEnv, path: &str, lines: Option<(u64, u64)>) -> Result<Found, S
         lines: text.page.lines,
         total_lines: text.total_lines,
         asked_until,
-        long_lines: text.page.long_lines,
+        long_lines: text.page.long_lines.into_iter().map(overlong).collect(),
     };
     Ok(Found::Text(found.shown, content))
+}
+
+fn overlong(long: LongLine) -> Overlong {
+    let LongLine { line, chars, cut_at, end } = long;
+    Overlong { line, chars, cut_at, end }
 }
 
 /// A text that the client gave itself.

@@ -50,6 +50,24 @@ pub(super) static USER: Series = Series {
     ],
 };
 
+/// Tables of a project's database whose rows belong to one session, those that refer to others first.
+pub(super) const OF_SESSION: &[&str] = &[
+    "item",
+    "projection",
+    "attached",
+    "event",
+    "operation",
+    "ask",
+    "prompt_key",
+    "epoch_blob",
+    "request_blob",
+    "request_end",
+    "request",
+    "epoch",
+    "mirror",
+    "session",
+];
+
 impl Series {
     /// The newest version that this build knows.
     pub(super) fn version(&self) -> u32 {

@@ -459,22 +459,7 @@ impl Sql<'_> {
         };
         self.execute("INSERT INTO doomed_folder (id) VALUES (?1) ON CONFLICT DO NOTHING", [id.as_str()])?;
         self.execute("INSERT INTO deletion (sid) VALUES (?1)", [sid])?;
-        for table in [
-            "item",
-            "projection",
-            "attached",
-            "event",
-            "operation",
-            "ask",
-            "prompt_key",
-            "epoch_blob",
-            "request_blob",
-            "request_end",
-            "request",
-            "epoch",
-            "mirror",
-            "session",
-        ] {
+        for table in super::schema::OF_SESSION {
             self.execute(&format!("DELETE FROM {table} WHERE sid = ?1"), [sid])?;
         }
         self.execute(

@@ -114,7 +114,7 @@ fn read(path: &str, text: &AttachedText, range: &[(&str, serde_json::Value)]) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::outcome::LongLine;
+    use crate::workspace::Overlong;
 
     fn text(first_line: u64, lines: &[&str], total_lines: u64) -> AttachedText {
         AttachedText {
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_long_line_is_cut_with_the_way_to_its_rest() {
-        let long = LongLine { line: 1, chars: 3_000, cut_at: 2_000, end: 3_000 };
+        let long = Overlong { line: 1, chars: 3_000, cut_at: 2_000, end: 3_000 };
         let line = "y".repeat(3_000);
         let content = AttachedText { long_lines: vec![long], ..text(1, &[&line], 1) };
         let attached = render(&[file("a.rs", Ok(content))], 0);

@@ -234,11 +234,11 @@ async fn a_newer_database_is_refused_and_left_untouched() {
     assert_eq!(std::fs::read(&path).unwrap(), before);
     let user = place.data().join("user.db");
     let connection = Connection::open(&user).unwrap();
-    connection.execute_batch("PRAGMA user_version = 9").unwrap();
+    connection.execute_batch("PRAGMA user_version = 99").unwrap();
     connection.close().unwrap();
     let before = std::fs::read(&user).unwrap();
     let error = Stores::open(&place.data()).await.err().unwrap();
-    assert!(matches!(error, StoreError::Newer { found: 9, known: 2, .. }), "{error}");
+    assert!(matches!(error, StoreError::Newer { found: 99, .. }), "{error}");
     assert_eq!(std::fs::read(&user).unwrap(), before);
 }
 
