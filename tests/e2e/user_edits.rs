@@ -38,7 +38,7 @@ async fn a_change_by_somebody_else_is_told_once(api: Api) {
     workspace.write("c.txt", "the model does not know this one\n");
     std::fs::remove_file(workspace.path().join("b.txt")).expect("it was there");
     let told = said("Look").await;
-    assert!(told.contains("<edit_history>") && told.contains("/a.txt\n@@ -1 +1 @@\n-two\n+three\n"), "{told}");
+    assert!(told.contains("<edit_history>") && told.contains("/a.txt\n@@ -1,1 +1,1 @@\n-two\n+three\n"), "{told}");
     assert!(
         told.contains("gone: ") && told.contains("/b.txt\n</edit_history>") && !told.contains("c.txt\n@@"),
         "{told}"

@@ -177,7 +177,7 @@ mod tests {
         let known = [files.write("a", "one\n"), files.write("b", "same\n")];
         assert_eq!(files.edited(&known), []);
         let (path, version) = files.write("a", "two\n");
-        let edit = UserEdit { path, version: Some(version), diff: Some("@@ -1 +1 @@\n-one\n+two\n".into()) };
+        let edit = UserEdit { path, version: Some(version), diff: Some("@@ -1,1 +1,1 @@\n-one\n+two\n".into()) };
         assert_eq!(files.edited(&known), [edit.clone()]);
         assert_eq!(files.edited(&known), [edit], "whoever tells it remembers that it was told");
         files.write("a", "one\n");
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(files.edited(&[(path.clone(), old)]), [alone]);
         let later = Instant::now() + Duration::from_secs(60);
         let told = Looks::default().edited(&[(path.clone(), old)], later, |of| (of == old).then(|| b"old\n".to_vec()));
-        assert_eq!(told[0].diff.as_deref(), Some("@@ -1 +1 @@\n-old\n+new\n"));
+        assert_eq!(told[0].diff.as_deref(), Some("@@ -1,1 +1,1 @@\n-old\n+new\n"));
         let long: String = (0..100).map(|n| format!("{n}\n")).collect();
         let told = Looks::default().edited(&[(path, old)], later, |_| Some(long.clone().into_bytes()));
         assert_eq!(told[0].diff, None);

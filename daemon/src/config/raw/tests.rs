@@ -42,6 +42,7 @@ idle_stop_minutes = 0
 "#,
     );
     let model = RawModel {
+        images: None,
         context_window: Some(32_768),
         max_output: Some(4_096),
         temperature: Some(1.0),
