@@ -119,14 +119,14 @@ impl Session {
             match &message["content"] {
                 Value::Array(blocks) => {
                     for block in blocks {
-                        out.push_str(&match block["type"].as_str() {
+                        let shown = match block["type"].as_str() {
                             Some("text") => block["text"].as_str().expect("text").to_owned(),
                             Some("tool_result") => {
                                 format!("result of {}: {}", block["tool_use_id"], block["content"][0]["text"])
                             }
                             _ => block.to_string(),
-                        });
-                        out.push('\n');
+                        };
+                        let _ = writeln!(out, "{shown}");
                     }
                 }
                 Value::String(text) => {

@@ -77,12 +77,11 @@ pub fn give_up(call: &str) -> ToolCallUpdate {
 /// The kind of a tool, which editors show as an icon.
 pub fn kind(tool: &str) -> ToolKind {
     match tool {
-        "read_file" | "list_dir" | "task_output" => ToolKind::Read,
+        "read_file" | "list_dir" | "task_output" | "fetch_rules" => ToolKind::Read,
         "glob_file_search" | "grep" => ToolKind::Search,
         "string_replace" | "MultiEdit" | "write" | "apply_patch" => ToolKind::Edit,
         "delete_file" => ToolKind::Delete,
         "run_terminal_cmd" | "stop_task" => ToolKind::Execute,
-        "fetch_rules" => ToolKind::Read,
         "todo_write" => ToolKind::Think,
         "enter_plan_mode" | "exit_plan_mode" => ToolKind::SwitchMode,
         _ => ToolKind::Other,

@@ -237,10 +237,10 @@ impl Mirrors {
             let mut file = opened.map_err(|source| StoreError::io("cannot open", &path, source))?;
             append(&reader, sid, &mut file, &path, &mut mirror, last.counters.item)?;
         }
-        if job.check || job.rebuild {
-            if let Err(error) = artifact::restore(&reader, sid) {
-                tracing::warn!(session = %id, %error, "the saved texts of results could not all be made again");
-            }
+        if (job.check || job.rebuild)
+            && let Err(error) = artifact::restore(&reader, sid)
+        {
+            tracing::warn!(session = %id, %error, "the saved texts of results could not all be made again");
         }
         if mirror.len - mirror.marked >= MARK_EVERY {
             (self.mark)(vec![mirror.mark(id)]);

@@ -86,13 +86,12 @@ fn look(
 ) -> (Option<UserEdit>, Option<Look>) {
     let mark = match std::fs::symlink_metadata(file) {
         Ok(metadata) if metadata.is_file() => Mark::of(&metadata),
-        Ok(_) => return (None, before),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let gone = UserEdit { path: text.to_owned(), version: None, diff: None };
             return (Some(gone), before);
         }
-        // What cannot be looked at is not known to have changed.
-        Err(_) => return (None, before),
+        // What cannot be looked at, or is no file, is not known to have changed.
+        Ok(_) | Err(_) => return (None, before),
     };
     let kept_before = before.as_ref().and_then(|look| look.known.clone());
     let mut content = None;
@@ -167,7 +166,7 @@ mod tests {
         }
 
         fn edited(&mut self, known: &[(String, FileVersion)]) -> Vec<UserEdit> {
-            self.looks.edited(known, Instant::now() + Duration::from_secs(60), |_| None)
+            self.looks.edited(known, Instant::now() + Duration::from_mins(1), |_| None)
         }
     }
 
@@ -178,7 +177,7 @@ mod tests {
         assert_eq!(files.edited(&known), []);
         let (path, version) = files.write("a", "two\n");
         let edit = UserEdit { path, version: Some(version), diff: Some("@@ -1,1 +1,1 @@\n-one\n+two\n".into()) };
-        assert_eq!(files.edited(&known), [edit.clone()]);
+        assert_eq!(files.edited(&known), std::slice::from_ref(&edit));
         assert_eq!(files.edited(&known), [edit], "whoever tells it remembers that it was told");
         files.write("a", "one\n");
         assert_eq!(files.edited(&known), []);
@@ -193,10 +192,10 @@ mod tests {
         let (path, version) = files.write("a", "new\n");
         let alone = UserEdit { path: path.clone(), version: Some(version), diff: None };
         assert_eq!(files.edited(&[(path.clone(), old)]), [alone]);
-        let later = Instant::now() + Duration::from_secs(60);
+        let later = Instant::now() + Duration::from_mins(1);
         let told = Looks::default().edited(&[(path.clone(), old)], later, |of| (of == old).then(|| b"old\n".to_vec()));
         assert_eq!(told[0].diff.as_deref(), Some("@@ -1,1 +1,1 @@\n-old\n+new\n"));
-        let long: String = (0..100).map(|n| format!("{n}\n")).collect();
+        let long: String = (0..100).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
         let told = Looks::default().edited(&[(path, old)], later, |_| Some(long.clone().into_bytes()));
         assert_eq!(told[0].diff, None);
     }

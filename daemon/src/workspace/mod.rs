@@ -192,12 +192,11 @@ impl Workspace {
         let inner = Arc::clone(&self.0);
         let deadline = std::time::Instant::now() + EDITS_READ;
         let look = self.0.tasks.spawn_blocking(move || lock(&inner.looks).edited(&known, deadline, kept));
-        match timeout(EDITS_WAIT, look).await {
-            Ok(Ok(edits)) => edits,
-            Ok(Err(_)) | Err(_) => {
-                tracing::warn!("files could not be looked at in time, changes of them are told later");
-                Vec::new()
-            }
+        if let Ok(Ok(edits)) = timeout(EDITS_WAIT, look).await {
+            edits
+        } else {
+            tracing::warn!("files could not be looked at in time, changes of them are told later");
+            Vec::new()
         }
     }
 

@@ -1,7 +1,9 @@
 //! The texts that a session works with: a bundle, and what stands in the place of built-in texts. An epoch pins them.
 
-#[expect(clippy::wildcard_imports, reason = "the table of texts grows, and all of it is for these files")]
-use super::*;
+use super::{
+    CONTINUE_CUT, CRASHED, INTERRUPTED, OBSERVATION, OUTPUT_LIMIT, PLAN_AGAIN, PLAN_LEFT, PLAN_MODE, PLAN_STILL,
+    SAME_CALL, TASK_ENDED, TODOS_STALE, Text, UNDONE, UNKNOWN_OPERATIONS, fill, fits,
+};
 use crate::escape;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -157,6 +159,7 @@ fn list(lines: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::*;
     use super::*;
 
     #[test]

@@ -1,7 +1,9 @@
 //! Layer 2, the static system text of a bundle.
 
-#[expect(clippy::wildcard_imports, reason = "the table of texts grows, and all of it is for these files")]
-use super::*;
+use super::{
+    Bundle, COMMAND_DEDICATED, COMMAND_INSTEAD, FULL_CARE, FULL_DEDICATED, FULL_DOING_TASKS, FULL_IDENTITY, FULL_INTRO,
+    FULL_PARALLEL, FULL_SYSTEM, FULL_TASKS, FULL_TONE, FULL_USING_TOOLS, LEAN_IDENTITY, LEAN_SYSTEM, Prompts, Text,
+};
 
 /// Runs commands.
 const COMMANDS: &str = "run_terminal_cmd";

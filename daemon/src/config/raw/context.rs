@@ -12,6 +12,7 @@ pub const RESULT_TOKENS_MAX: u64 = 200_000;
 
 /// What one file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "they are the keys as the file has them")]
 pub struct RawContext {
     /// `projection_tokens`: the first look at files, listings, matches, commands.
     pub projection_tokens: Option<Located<u64>>,

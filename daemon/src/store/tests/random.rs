@@ -123,14 +123,13 @@ impl Model {
         assert_eq!(view.messages, self.sent);
         let in_epoch =
             self.requests.last().filter(|last| Some(last.epoch) == self.epoch.as_ref().map(|epoch| epoch.no));
-        match in_epoch {
-            Some(_) => assert_eq!((view.last_request.as_ref(), view.carried.len()), (in_epoch, 0)),
+        if in_epoch.is_some() {
+            assert_eq!((view.last_request.as_ref(), view.carried.len()), (in_epoch, 0));
+        } else {
             // All epochs have the same wire: one without a request keeps what was sent before it.
-            None => {
-                assert_eq!(view.last_request.as_ref(), self.requests.last());
-                let kept: Vec<String> = texts(&view.carried).into_iter().map(str::to_owned).collect();
-                assert_eq!(kept, self.bodies.last().cloned().unwrap_or_default());
-            }
+            assert_eq!(view.last_request.as_ref(), self.requests.last());
+            let kept: Vec<String> = texts(&view.carried).into_iter().map(str::to_owned).collect();
+            assert_eq!(kept, self.bodies.last().cloned().unwrap_or_default());
         }
         let open: Vec<Operation> =
             self.operations.values().filter(|operation| !operation.state.is_settled()).cloned().collect();
