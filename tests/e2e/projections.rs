@@ -42,8 +42,8 @@ fn machine(server: &ModelServer, context: &str) -> Machine {
 
 #[tokio::test]
 async fn what_is_left_out_is_read_by_the_call_that_is_named() {
-    let source: String =
-        (1..=300).map(|no| format!("fn number_{no}() -> u64 {{\n    {no} // in the middle\n}}\n")).collect();
+    let function = |no: u32| format!("fn number_{no}() -> u64 {{\n    {no} // in the middle\n}}\n");
+    let source = (1..=300).map(function).collect::<Vec<_>>().concat();
     let workspace = Workspace::new().file("long.rs", &source);
     let server = ModelServer::start(Script::new([])).await;
     let mut daemon = machine(&server, "asked_tokens = 100000").daemon().await;
@@ -65,7 +65,8 @@ async fn what_is_left_out_is_read_by_the_call_that_is_named() {
     assert!(changed.contains("changed since v ") && changed.contains("1|fn other() {}"), "{changed}");
 
     let search = || Call::new("grep", json!({"pattern": "LINE", "case_insensitive": true, "path": "many.txt"}));
-    workspace.write("many.txt", &(1..=900).map(|no| format!("line {no} of many\n")).collect::<String>());
+    let line = |no: u32| format!("line {no} of many\n");
+    workspace.write("many.txt", (1..=900).map(line).collect::<Vec<_>>().concat());
     let page = ask(&client, &server, &session, search()).await;
     workspace.write("many.txt", "line 1 of many\nline 2 of few\n");
     let next = ask(&client, &server, &session, named(&page)).await;

@@ -115,9 +115,9 @@ async fn costs_are_those_of_the_dated_prices() {
     assert!((cost - 0.028_175).abs() < 1e-9, "{cost}");
     assert_eq!(list["total"]["priceAsOf"], "2026-11-29");
     let next = client.ok("context/inspect", json!({"session": session})).await;
-    let expected = next["tokens"].as_u64().unwrap() - 6_000;
+    let expected = next["tokens"].as_f64().unwrap() - 6_000.0;
     // What was sent is read from the cache, the rest is written to it.
-    let input = (6_000.0 * 0.5 + expected as f64 * 6.25) / 1e6;
+    let input = (6_000.0 * 0.5 + expected * 6.25) / 1e6;
     assert!((next["cost"].as_f64().unwrap() - input).abs() < 1e-9, "{next}");
     let output = daemon.machine().command(workspace.path(), &["inspect"]).output().await.unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

@@ -2,7 +2,7 @@
 
 use plimsoll_core::model::request::Api;
 use plimsoll_tests::machine::Machine;
-use plimsoll_tests::model_server::{Call, ModelServer, Script, Step};
+use plimsoll_tests::model_server::{Call, ModelServer, Recorded, Script, Step};
 use plimsoll_tests::over_both_apis;
 use plimsoll_tests::sent::assert_grows;
 use plimsoll_tests::workspace::Workspace;
@@ -29,7 +29,7 @@ async fn a_change_by_somebody_else_is_told_once(api: Api) {
     let said = async |prompt: &str| {
         assert_eq!(client.turn(&session, prompt).await["stopReason"], "endTurn");
         let requests = server.requests();
-        requests.last().and_then(|request| request.last_user_text()).expect("a prompt")
+        requests.last().and_then(Recorded::last_user_text).expect("a prompt")
     };
     client.turn(&session, "Change it").await;
     let own = said("Go on").await;

@@ -111,7 +111,7 @@ fn lean_texts(files: &[File]) -> Vec<(&str, Option<u64>)> {
             return Some(of(&|other| other.starts_with("full/")));
         }
         let full = match (path.strip_prefix("lean/"), path.strip_suffix("/lean.md")) {
-            (Some(name), _) if path.ends_with(".md") => format!("full/{name}"),
+            (Some(name), _) if name.rsplit_once('.').is_some_and(|(_, end)| end == "md") => format!("full/{name}"),
             (_, Some(folder)) => format!("{folder}/full.md"),
             _ => return None,
         };
