@@ -91,7 +91,7 @@ async fn what_is_left_out_is_read_by_the_call_that_is_named() {
 
 /// A call that fails with a long text: the places that come near to what it looks for.
 fn miss() -> (String, Call) {
-    let place = |no: usize| format!("    {}\n    {no}\n", "value ".repeat(30));
+    let place = |no: usize| format!("    {}\n    {no}\n", "value ".repeat(60));
     let text: String = (1..=3).map(|no| place(no).repeat(4)).collect();
     let wanted = place(2).repeat(4).replace("    ", "\t");
     (text, Call::new("string_replace", json!({"file_path": "a.txt", "old_string": wanted, "new_string": "x"})))

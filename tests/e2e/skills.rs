@@ -55,7 +55,7 @@ async fn skills_are_listed_and_read(api: Api) {
     let requests = server.requests();
     let head = system(&requests[0]);
     assert!(head.contains(&format!("- pdf: Fill in forms ({})", path("SKILL.md"))), "{head}");
-    assert!(!head.contains("deploy") && !head.contains("skills/broken"), "{head}");
+    assert!(!head.contains("- deploy: ") && !head.contains("skills/broken"), "{head}");
     let results = requests[1].results();
     assert!(results[0].1.contains("See parts/one.md."), "{:?}", results[0]);
     assert!(results[1].1.contains("The first part."), "{:?}", results[1]);
