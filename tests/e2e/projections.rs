@@ -91,7 +91,7 @@ async fn what_is_left_out_is_read_by_the_call_that_is_named() {
 
 /// A call that fails with a long text: the places that come near to what it looks for.
 fn miss() -> (String, Call) {
-    let place = |no: usize| format!("    {}\n    {no}\n", "value ".repeat(60));
+    let place = |no: usize| format!("    {}\n    {no}\n", "v=1; ".repeat(60));
     let text: String = (1..=3).map(|no| place(no).repeat(4)).collect();
     let wanted = place(2).repeat(4).replace("    ", "\t");
     (text, Call::new("string_replace", json!({"file_path": "a.txt", "old_string": wanted, "new_string": "x"})))
@@ -142,7 +142,7 @@ async fn what_cannot_be_saved_is_not_left_out() {
     std::fs::write(&folder, "in its place").expect("a file");
     let failed = ask(&client, &server, &session, call).await;
     assert!(failed.starts_with("[string_replace failed · e/c2@"), "{failed}");
-    assert!(!failed.contains("not shown") && failed.matches("value value").count() >= 3, "{failed}");
+    assert!(!failed.contains("not shown") && failed.matches("v=1; v=1;").count() >= 3, "{failed}");
     let events: Vec<Value> = client.events();
     assert!(events.iter().any(|event| event["type"] == "turnCompleted"));
     server.assert_clean();
