@@ -53,6 +53,12 @@ impl World {
         assert_eq!(self.client.ok("permission/respond", answer).await, json!({"accepted": true}));
     }
 
+    /// Waits until the client has heard that a question was answered, so that the next one that it hears of is another.
+    async fn settled(&self, ask: &Value) {
+        let resolved = |event: &Value| event["type"] == "permissionResolved" && event["ask"]["id"] == ask["id"];
+        self.client.wait_events("the answer", |events| events.iter().any(resolved)).await;
+    }
+
     fn writes_plan(&self, contents: &str) -> Call {
         write(self.plan.to_str().expect("a path"), contents)
     }
@@ -165,6 +171,7 @@ async fn a_plan_that_is_refused_or_to_be_changed_keeps_plan_mode(api: Api) {
     let turn = world.client.start(&world.session, "plan it").await;
     let ask = world.client.asked(&world.session).await;
     world.respond(&ask, "reject", Some("Leave a.txt alone.")).await;
+    world.settled(&ask).await;
     world.server.wait_for(3).await;
     assert!(world.last_result().contains("says: Leave a.txt alone."), "{}", world.last_result());
     let ask = world.client.asked(&world.session).await;
