@@ -75,11 +75,10 @@ impl Machine {
             Api::Offline => panic!("the offline model needs no server"),
         };
         let bundle = std::env::var(BUNDLE).ok().filter(|bundle| !bundle.is_empty());
-        let bundle = bundle.map(|bundle| format!("\n[prompt]\nbundle = \"{bundle}\"\n")).unwrap_or_default();
+        let bundle = bundle.map(|bundle| format!("prompt.bundle = \"{bundle}\"")).unwrap_or_default();
         self.configure(&format!(
-            "model = \"test/scripted\"\n\n[providers.test]\napi = \"{word}\"\nbase_url = \"{}\"\n{key}\n\
-             [providers.test.models.scripted]\ncontext_window = 200000\nmax_output = 8192\n\n[permissions]\nmode = \"{mode}\"\n\
-             {bundle}",
+            "model = \"test/scripted\"\n{bundle}\n[providers.test]\napi = \"{word}\"\nbase_url = \"{}\"\n{key}\n\
+             [providers.test.models.scripted]\ncontext_window = 200000\nmax_output = 8192\n\n[permissions]\nmode = \"{mode}\"\n",
             server.base_url(api)
         ))
     }
