@@ -1,26 +1,14 @@
-//! The two bundles of texts, and descriptions by context: goldens of what the model gets, and the proof that a bundle
-//! changes texts and nothing else. A changed file is read line by line before it is accepted (`UPDATE_EXPECT=1`).
+//! The two bundles of texts, and descriptions by context: what the model gets, and the proof that a bundle changes texts and
+//! nothing else.
 
-#![expect(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a test that cannot go on has nothing better to do than to fail"
-)]
-
+use super::session::{Session, call, json, settings};
 use expect_test::expect_file;
 use plimsoll_core::context::head::{Basis, head};
-use plimsoll_core::id::{RequestNo, Revision};
-use plimsoll_core::model::catalog::ModelProfile;
-use plimsoll_core::model::event::{BlockContent, ModelEvent, StopReason};
+use plimsoll_core::id::Revision;
 use plimsoll_core::model::request::Api;
 use plimsoll_core::permission::policy::{Mode, Policy, Sandbox};
 use plimsoll_core::prompt::{Bundle, Prompts};
-use plimsoll_core::time::Timestamp;
-use plimsoll_core::tool::projection::Budget;
-use plimsoll_core::turn::effect::Effect;
-use plimsoll_core::turn::input::{Input, InputBody, Prompt};
-use plimsoll_core::turn::load::Loaded;
-use plimsoll_core::turn::machine::{Machine, Settings};
+use plimsoll_core::turn::machine::Settings;
 use plimsoll_core::workspace::{Environment, InstructionSource, LayoutDir, Rule, UserInfo};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -47,62 +35,24 @@ fn environment() -> Environment {
     }
 }
 
-fn settings(api: Api, bundle: Bundle) -> Settings {
+fn with_bundle(api: Api, bundle: Bundle) -> Settings {
     Settings {
-        model: ModelProfile {
-            provider: "test".into(),
-            name: "model-1".into(),
-            api,
-            context_window: 100_000,
-            max_output: 4_096,
-            temperature: None,
-            cache_lifetime_s: 300,
-            price: None,
-            images: false,
-        },
-        mode: Mode::Full,
         policy: Policy { sandbox: Sandbox { files: true, network: true }, ..Policy::default() },
-        max_steps: 100,
-        session_cost: None,
         prompts: Prompts { bundle, ..Prompts::default() },
         language: Some("de".into()),
-        projection: Budget::default(),
-        plan_file: "/data/plans/s.md".into(),
-        session_dir: "/data/s".into(),
+        ..settings(api)
     }
 }
 
 /// The bodies of two turns, the first with a call of a host tool.
 fn bodies(api: Api, bundle: Bundle) -> Vec<Value> {
-    let mut machine = Machine::load(Loaded::default(), settings(api, bundle));
-    let mut bodies = Vec::new();
-    let mut now = 1_861_956_000_000;
-    let mut input = |machine: &mut Machine, body: InputBody| {
-        now += 1_000;
-        for effect in machine.step(Input { at: Timestamp(now), body }) {
-            if let Effect::CallModel(call) = effect {
-                bodies.push(serde_json::from_slice(&call.body).expect("JSON"));
-            }
-        }
-    };
-    let todo = r#"{"merge":false,"todos":[{"id":"1","content":"look","status":"in_progress"}]}"#;
-    let call = BlockContent::Call { provider_id: Some("x".into()), name: "todo_write".into(), arguments: todo.into() };
-    let answers = [call, BlockContent::Text("Done.".into()), BlockContent::Text("Nothing.".into())];
-    let mut request = 0;
-    for (text, steps) in [("Fix the build.", 2), ("What is left?", 1)] {
-        input(&mut machine, InputBody::Prompt(Prompt { text: text.into(), key: None, attachments: vec![] }));
-        let turn = machine.running_turn().expect("a turn begins");
-        input(&mut machine, InputBody::Environment { turn, environment: Box::new(environment()) });
-        for _ in 0..steps {
-            let content = answers[request].clone();
-            request += 1;
-            let no = RequestNo(request as u64);
-            input(&mut machine, InputBody::Model { request: no, event: ModelEvent::BlockDone { block: 0, content } });
-            let event = ModelEvent::Finished(StopReason::EndTurn);
-            input(&mut machine, InputBody::Model { request: no, event });
-        }
-    }
-    bodies
+    let mut session = Session::new(with_bundle(api, bundle));
+    session.prompt("Fix the build.", environment());
+    let todos = r#"{"merge":false,"todos":[{"id":"1","content":"look","status":"in_progress"}]}"#;
+    session.reply(vec![call("todo_write", todos)]);
+    session.say("Done.");
+    session.prompt("What is left?", environment());
+    session.bodies.iter().map(|body| json(body)).collect()
 }
 
 /// The body with its static text and its descriptions taken out, which are given apart.
@@ -161,7 +111,7 @@ fn the_first_request_under_the_full_bundle() {
     for message in body["messages"].as_array().expect("messages") {
         let _ = writeln!(out, "\n--- {}\n{}", message["role"], message["content"][0]["text"].as_str().expect("text"));
     }
-    expect_file!["./golden/requests/first_turn.full.anthropic-messages.txt"].assert_eq(&out);
+    expect_file!["../golden/requests/first_turn.full.anthropic-messages.txt"].assert_eq(&out);
 }
 
 /// The `tools` field as it is sent, a tool a line.
@@ -194,7 +144,7 @@ fn tools_of_a_trusted_project_on_a_machine_that_holds_commands() {
     let rules = vec![rule("api", "How public functions are named")];
     let environment = Environment { rules, trusted: true, ..environment() };
     let text = tools(&environment, &prompts, Sandbox { files: true, network: true });
-    expect_file!["./golden/requests/tools.trusted.txt"].assert_eq(&text);
+    expect_file!["../golden/requests/tools.trusted.txt"].assert_eq(&text);
 }
 
 #[test]
@@ -204,25 +154,15 @@ fn tools_of_an_untrusted_project_on_a_machine_without_bash_and_limits() {
     environment.user_info.shell = "sh".into();
     let text = tools(&environment, &Prompts::default(), Sandbox::default());
     assert!(!text.contains("<system-reminder>"), "{text}");
-    expect_file!["./golden/requests/tools.untrusted.txt"].assert_eq(&text);
+    expect_file!["../golden/requests/tools.untrusted.txt"].assert_eq(&text);
 }
 
 #[test]
 fn descriptions_do_not_depend_on_the_mode() {
     let sent = |mode: Mode| {
-        let mut machine =
-            Machine::load(Loaded::default(), Settings { mode, ..settings(Api::OpenaiChat, Bundle::Lean) });
-        let prompt = Prompt { text: "Hi.".into(), key: None, attachments: vec![] };
-        let mut step = |body| machine.step(Input { at: Timestamp(1_000), body });
-        step(InputBody::Prompt(prompt));
-        let turn = plimsoll_core::id::TurnNo(1);
-        let effects = step(InputBody::Environment { turn, environment: Box::new(environment()) });
-        let call = effects.into_iter().find_map(|effect| match effect {
-            Effect::CallModel(call) => Some(call.body),
-            _ => None,
-        });
-        let body: Value = serde_json::from_slice(&call.expect("a request")).expect("JSON");
-        body["tools"].to_string()
+        let mut session = Session::new(Settings { mode, ..with_bundle(Api::OpenaiChat, Bundle::Lean) });
+        session.prompt("Hi.", environment());
+        session.last()["tools"].to_string()
     };
     assert_eq!(sent(Mode::Plan), sent(Mode::Full));
 }

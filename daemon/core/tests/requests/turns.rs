@@ -1,48 +1,19 @@
-//! Golden requests: one scenario each, then the whole context as the model gets it, as a readable list. A changed file is
-//! read line by line before it is accepted (`UPDATE_EXPECT=1`).
+//! Turns over each wire: the first request, and later ones with calls, steering and surroundings that changed.
 
-#![expect(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a test that cannot go on has nothing better to do than to fail"
-)]
-
+use super::session::{Session, call, json, settings, touches};
 use expect_test::expect_file;
 use plimsoll_core::id::Revision;
-use plimsoll_core::model::catalog::ModelProfile;
-use plimsoll_core::model::event::{BlockContent, ModelEvent, StopReason};
+use plimsoll_core::model::event::BlockContent;
 use plimsoll_core::model::request::Api;
-use plimsoll_core::path::WorkspacePath;
-use plimsoll_core::permission::policy::{Mode, Policy};
-use plimsoll_core::prompt::Prompts;
-use plimsoll_core::time::Timestamp;
-use plimsoll_core::tool::call::{Call, Prepared, Target, Zone};
+use plimsoll_core::tool::call::{Call, Prepared};
 use plimsoll_core::tool::outcome::{Body, CommandRun, Exit, FileRead, Outcome, Output, Status};
-use plimsoll_core::tool::projection::Budget;
-use plimsoll_core::turn::effect::Effect;
-use plimsoll_core::turn::input::{Input, InputBody, Prompt};
-use plimsoll_core::turn::load::Loaded;
-use plimsoll_core::turn::machine::{Machine, Settings};
+use plimsoll_core::turn::input::InputBody;
 use plimsoll_core::workspace::{
     EditorFile, EditorState, Environment, GitBlock, GitChange, GitHead, GitStatus, InstructionSource, LayoutDir,
     UserInfo,
 };
 use serde_json::Value;
 use std::fmt::Write as _;
-
-fn profile(api: Api) -> ModelProfile {
-    ModelProfile {
-        provider: "test".into(),
-        name: "model-1".into(),
-        api,
-        context_window: 100_000,
-        max_output: 4_096,
-        temperature: None,
-        cache_lifetime_s: 300,
-        price: None,
-        images: false,
-    }
-}
 
 fn environment() -> Environment {
     Environment {
@@ -95,82 +66,9 @@ fn environment() -> Environment {
     }
 }
 
-struct Session {
-    machine: Machine,
-    now: i64,
-    bodies: Vec<Vec<u8>>,
-    todo: Vec<Effect>,
-}
-
-impl Session {
-    fn new(api: Api) -> Self {
-        let settings = Settings {
-            model: profile(api),
-            mode: Mode::Full,
-            policy: Policy::default(),
-            max_steps: 100,
-            session_cost: None,
-            prompts: Prompts::default(),
-            language: None,
-            projection: Budget::default(),
-            plan_file: "/data/plans/s.md".into(),
-            session_dir: "/data/s".into(),
-        };
-        Self {
-            machine: Machine::load(Loaded::default(), settings),
-            now: 1_861_956_000_000,
-            bodies: vec![],
-            todo: vec![],
-        }
-    }
-
-    fn input(&mut self, body: InputBody) {
-        self.now += 1_000;
-        for effect in self.machine.step(Input { at: Timestamp(self.now), body }) {
-            match effect {
-                Effect::CallModel(call) => self.bodies.push(call.body),
-                Effect::Prepare(_) | Effect::Run { .. } => self.todo.push(effect),
-                _ => {}
-            }
-        }
-    }
-
-    fn prompt(&mut self, text: &str, environment: Environment) {
-        self.input(InputBody::Prompt(Prompt { text: text.into(), key: None, attachments: vec![] }));
-        let turn = self.machine.running_turn().expect("a turn begins");
-        self.input(InputBody::Environment { turn, environment: Box::new(environment) });
-    }
-
-    fn reply(&mut self, blocks: Vec<BlockContent>) {
-        let request = plimsoll_core::id::RequestNo(self.bodies.len() as u64);
-        for (block, content) in (0..).zip(blocks) {
-            self.input(InputBody::Model { request, event: ModelEvent::BlockDone { block, content } });
-        }
-        self.input(InputBody::Model { request, event: ModelEvent::Finished(StopReason::EndTurn) });
-    }
-
-    /// Prepares and runs all calls; what each gives is decided by `run`.
-    fn work(&mut self, run: impl Fn(&Call) -> Outcome) {
-        while let Some(effect) = self.todo.pop() {
-            match effect {
-                Effect::Prepare(call) => {
-                    let zone = Zone::Root(WorkspacePath::new(0, "src/main.rs"));
-                    let targets = vec![Target { path: "/home/dev/app/src/main.rs".into(), zone }];
-                    let command = call.args.get("command").and_then(Value::as_str).map(str::to_owned);
-                    let prepared = Prepared { targets, command, title: "t".into(), ..Prepared::default() };
-                    self.input(InputBody::Prepared { call: call.id, result: Ok(prepared) });
-                }
-                Effect::Run { call, .. } => {
-                    self.input(InputBody::ToolFinished { call: call.id, outcome: run(&call), revision: Revision(4) });
-                }
-                _ => unreachable!(),
-            }
-        }
-    }
-}
-
-fn call(name: &str, arguments: &str) -> BlockContent {
-    BlockContent::Call { provider_id: Some("x".into()), name: name.into(), arguments: arguments.into() }
+fn prepared(call: &Call) -> Prepared {
+    let command = call.args.get("command").and_then(Value::as_str).map(str::to_owned);
+    Prepared { command, ..touches("/home/dev/app/src/main.rs") }
 }
 
 fn outcome(call: &Call) -> Outcome {
@@ -204,7 +102,7 @@ fn outcome(call: &Call) -> Outcome {
 
 /// The body as a list: parameters, tools by name, then every text with its role.
 fn readable(scenario: &str, body: &[u8]) -> String {
-    let body: Value = serde_json::from_slice(body).expect("JSON");
+    let body = json(body);
     let mut out = format!("{scenario}\n");
     for (name, value) in body.as_object().expect("an object") {
         match name.as_str() {
@@ -271,18 +169,18 @@ fn mark(block: Option<&Value>) -> &'static str {
 
 #[test]
 fn first_turn_over_chat_completions() {
-    let mut session = Session::new(Api::OpenaiChat);
+    let mut session = Session::new(settings(Api::OpenaiChat));
     session.prompt("Fix the build.", environment());
     let text = readable(
         "A first prompt in a repository with one changed file, one open file and an AGENTS.md.",
         &session.bodies[0],
     );
-    expect_file!["./golden/requests/first_turn.openai-chat.txt"].assert_eq(&text);
+    expect_file!["../golden/requests/first_turn.openai-chat.txt"].assert_eq(&text);
 }
 
 #[test]
 fn parallel_calls_steering_and_a_second_turn_over_anthropic_messages() {
-    let mut session = Session::new(Api::AnthropicMessages);
+    let mut session = Session::new(settings(Api::AnthropicMessages));
     session.prompt("Fix the build.", environment());
     session.reply(vec![
         BlockContent::Text("I look first.".into()),
@@ -290,8 +188,8 @@ fn parallel_calls_steering_and_a_second_turn_over_anthropic_messages() {
         call("run_terminal_cmd", r#"{"command":"make check"}"#),
     ]);
     session.input(InputBody::Steer("Leave main.rs alone.".into()));
-    session.work(outcome);
-    session.reply(vec![BlockContent::Text("There is no rule `check`.".into())]);
+    session.work(prepared, outcome);
+    session.say("There is no rule `check`.");
     let mut later = environment();
     later.instructions[0].text.push_str("Never push.\n");
     later.user_info.date = "Wednesday, 2029-01-03".into();
@@ -303,5 +201,5 @@ fn parallel_calls_steering_and_a_second_turn_over_anthropic_messages() {
         "The third request: a step with two calls and steering, then a second turn after AGENTS.md, date and branch changed.",
         session.bodies.last().expect("a request"),
     );
-    expect_file!["./golden/requests/second_turn.anthropic-messages.txt"].assert_eq(&text);
+    expect_file!["../golden/requests/second_turn.anthropic-messages.txt"].assert_eq(&text);
 }
