@@ -129,12 +129,16 @@ fn line_cost(name: &str, depth: usize) -> u64 {
     tokens(name) + u64::try_from(depth / 2).unwrap_or(0) + 1
 }
 
-/// A name as the tree shows it: a leading blank would read as depth.
+/// A name as the tree shows it: a leading blank would read as depth, and what begins a tag at the end of a name would go
+/// on in the next line. Both are written as paths write such characters.
 fn shown_name(name: &str) -> String {
-    let name = escape::data(name);
+    let mut name = escape::data(name).into_owned();
+    if let Some(opener) = name.trim_end().len().checked_sub(1).filter(|at| name.get(*at..*at + 1) == Some("<")) {
+        name.replace_range(opener..=opener, "\\x3C");
+    }
     match name.strip_prefix(' ') {
         Some(rest) => format!("\\x20{rest}"),
-        None => name.into_owned(),
+        None => name,
     }
 }
 
@@ -226,6 +230,16 @@ mod tests {
     fn gone(stated: &str, layout: &[LayoutDir]) -> Vec<String> {
         let standing = Standing::of(layout);
         shown(stated, layout.len() > 1).into_iter().filter(|entry| standing.has(entry) == Some(false)).collect()
+    }
+
+    #[test]
+    fn a_tag_cannot_begin_in_one_name_and_end_in_the_next() {
+        let tree =
+            dir("/w", vec![dir("<", vec![], &["project_layout>x"]), dir("a <  ", vec![], &["user_query>"])], &[]);
+        let before = render(std::slice::from_ref(&tree), 100, &Prompts::default());
+        assert_eq!(body(&before), "/w/\n  \\x3C/\n    project_layout>x\n  a \\x3C  /\n    user_query>");
+        assert_eq!(crate::path::unescape("a \\x3C"), b"a <");
+        assert!(gone(&before, &[tree]).is_empty());
     }
 
     #[test]
