@@ -119,7 +119,8 @@ impl Decoder {
         }
     }
 
-    /// How many of `bytes`, which begin a character, hold whole characters; all when no cut near their end does.
+    /// How many of `bytes`, which begin a character, hold whole characters: none when the first one is unfinished, all
+    /// when no cut near their end makes them valid.
     pub fn whole_chars(self, bytes: &[u8]) -> usize {
         let less = if self.encoding == encoding_rs::UTF_8 {
             let last = bytes.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
@@ -129,7 +130,7 @@ impl Decoder {
         } else {
             (0..4).find(|less| !self.decode(bytes.get(..bytes.len().saturating_sub(*less)).unwrap_or_default()).1)
         };
-        less.map(|less| bytes.len().saturating_sub(less)).filter(|len| *len > 0).unwrap_or(bytes.len())
+        bytes.len().saturating_sub(less.unwrap_or(0))
     }
 
     /// Counts characters over pieces, whatever the cuts between them.

@@ -354,9 +354,15 @@ impl Reader<'_> {
         let plain = decoder.name().starts_with("utf-8") && !decoder.lossy;
         let asked = count.map_or(scan.bytes, |count| wanted.saturating_add(count).min(scan.bytes)).max(start);
         let most = if plain { BYTE_PAGE } else { OTHER_BYTE_PAGE };
-        let end = asked.min(start + most).max((start + CHAR).min(scan.bytes));
-        let bytes = self.source.bytes(start, (end - start) as usize)?;
-        let cut = if end < scan.bytes { decoder.whole_chars(&bytes) } else { bytes.len() };
+        let end = asked.min(start + most);
+        let room = (end - start) as usize;
+        let bytes = self.source.bytes(start, room.max(CHAR.min(scan.bytes - start) as usize))?;
+        let whole = |count: usize| decoder.whole_chars(bytes.get(..count).unwrap_or(&bytes));
+        let mut cut = if end < scan.bytes { whole(room) } else { room };
+        if cut == 0 {
+            // Not even one character is asked for whole: one it is, so that who goes on gets on.
+            cut = (1..=bytes.len()).map(whole).find(|count| *count > 0).unwrap_or(bytes.len());
+        }
         let (text, lossy) = decoder.decode(bytes.get(..cut).unwrap_or(&bytes));
         let end = start + cut as u64;
         let mut before = Splitter::new(decoder.unit(), scan.eols.terminator(), bom, 0);

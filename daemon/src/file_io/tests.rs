@@ -77,6 +77,22 @@ fn a_read_is_given_up_when_asked() {
     assert!(matches!(read_text(&path, Ask::Whole, &|| true), Err(ReadError::Cancelled)));
 }
 
+#[test]
+fn a_range_of_bytes_ends_where_it_was_asked_to_and_holds_one_character_at_least() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().canonicalize().unwrap().join("f");
+    for (bytes, start, count, expected) in [
+        ("abc\nd".as_bytes().to_vec(), 2, 1, ("c", 3)),
+        ("a\u{1f600}b".as_bytes().to_vec(), 1, 1, ("\u{1f600}", 5)),
+        ("a\u{4f60}b".as_bytes().to_vec(), 0, 3, ("a", 1)),
+        ("\u{4f60}\u{597d}".repeat(40).bytes().collect(), 3, 2, ("\u{597d}", 6)),
+    ] {
+        std::fs::write(&path, &bytes).unwrap();
+        let page = read_text(&path, Ask::Bytes { start, count: Some(count) }, &|| false).unwrap().page;
+        assert_eq!((page.lines[0].as_str(), page.bytes), (expected.0, Some((start, expected.1))), "{bytes:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn lines_and_their_ends_do_not_depend_on_the_pieces(

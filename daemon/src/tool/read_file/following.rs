@@ -180,6 +180,21 @@ fn bytes(text: &str, encoding: u8) -> Vec<u8> {
     }
 }
 
+#[test]
+fn one_long_line_comes_whole_in_every_encoding() {
+    for (encoding, end) in (0..4).flat_map(|encoding| ["", "\n", "\r\n"].map(|end| (encoding, end))) {
+        for (chars, tokens) in [(2_000, 0), (2_001, 0), (2_400, 0), (4_403, 0), (9_999, 0), (9_999, 3_000)] {
+            let text = "a".repeat(chars) + end;
+            let place = Place::new();
+            place.write("a.txt", bytes(&text, encoding));
+            let budget = Budget { tokens, asked_tokens: tokens, general_tokens: tokens };
+            let mut follow = Follow::new(&place, budget);
+            follow.file(&json!({ "target_file": "a.txt" }));
+            assert_eq!(follow.text(), text, "{chars} characters, {end:?}, encoding {encoding}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
