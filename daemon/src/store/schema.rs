@@ -36,6 +36,7 @@ pub(super) static PROJECT: Series = Series {
         migration!("project/0005_memories"),
         migration!("project/0006_projection_stats"),
         migration!("project/0007_before_plan"),
+        migration!("project/0008_archived_and_forked"),
     ],
 };
 
@@ -47,6 +48,7 @@ pub(super) static USER: Series = Series {
         migration!("user/0002_grants"),
         migration!("user/0003_memories"),
         migration!("user/0004_calibration"),
+        migration!("user/0005_archived_and_forked"),
     ],
 };
 
