@@ -131,16 +131,29 @@ impl Client {
 
     /// Calls a method: its result, or its error object.
     pub async fn call(&self, method: &str, params: Value) -> Result<Value, Value> {
+        let answer = self.attempt(method, params).await;
+        answer.unwrap_or_else(|| panic!("the connection ended before the answer to {method}"))
+    }
+
+    /// The same; nothing when the connection ends before the answer.
+    pub async fn attempt(&self, method: &str, params: Value) -> Option<Result<Value, Value>> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
-        self.inbox.lock().waiting.insert(id, answer);
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
-        let answer = in_time(&format!("the answer to {method}"), answered).await;
-        let mut answer = answer.unwrap_or_else(|_| panic!("the connection ended before the answer to {method}"));
-        match answer.get_mut("error") {
+        {
+            let mut state = self.inbox.lock();
+            if state.closed {
+                return None;
+            }
+            state.waiting.insert(id, answer);
+        }
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        // A daemon that has gone is noticed by whoever reads, too.
+        self.to.lock().await.write_all(&self.framing.frame(&call.to_string())).await.ok()?;
+        let mut answer = in_time(&format!("the answer to {method}"), answered).await.ok()?;
+        Some(match answer.get_mut("error") {
             Some(error) => Err(error.take()),
             None => Ok(answer["result"].take()),
-        }
+        })
     }
 
     /// Calls a method that must succeed.

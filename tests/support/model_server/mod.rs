@@ -56,6 +56,7 @@ struct State {
     requests: Vec<Recorded>,
     violations: Vec<String>,
     strict: bool,
+    forgetful: bool,
 }
 
 impl Shared {
@@ -83,7 +84,7 @@ impl ModelServer {
     pub async fn start(script: Script) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port on 127.0.0.1");
         let addr = listener.local_addr().expect("the address of a bound socket");
-        let state = State { script, requests: Vec::new(), violations: Vec::new(), strict: true };
+        let state = State { script, requests: Vec::new(), violations: Vec::new(), strict: true, forgetful: false };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: watch::Sender::new(0) });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&shared)));
         Self { addr, shared, accepting }
@@ -92,6 +93,11 @@ impl ModelServer {
     /// Switches the provider's rules on or off.
     pub fn set_strict(&self, strict: bool) {
         self.shared.lock().strict = strict;
+    }
+
+    /// Keeps of requests from now on only that they came: a long run would fill the memory with bodies.
+    pub fn forget_bodies(&self) {
+        self.shared.lock().forgetful = true;
     }
 
     /// Appends a step to the script.
@@ -235,7 +241,11 @@ async fn answer(request: Request<Incoming>, shared: &Arc<Shared>) -> Response<Bo
     let (index, step) = {
         let mut state = shared.lock();
         let index = state.requests.len();
-        state.requests.push(recorded.clone());
+        let kept = match state.forgetful {
+            true => Recorded { headers: Vec::new(), body: Bytes::new(), json: Value::Null, ..recorded.clone() },
+            false => recorded.clone(),
+        };
+        state.requests.push(kept);
         let faults = match &parsed {
             Err(error) => vec![format!("the body is not JSON: {error}")],
             Ok(_) if state.strict => strict::check(&recorded),
