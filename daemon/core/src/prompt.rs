@@ -124,6 +124,8 @@ texts! {
     UNKNOWN_OPERATIONS = "reminders/unknown_operations.md" ["list"];
     /// Commands in the background have ended.
     TASK_ENDED = "reminders/task_ended.md" ["list"];
+    /// Commands in the background belong to the session that this one was forked from.
+    TASKS_LEFT = "reminders/tasks_left.md" ["list"];
     /// The same call gave the same result again.
     SAME_CALL = "reminders/same_call.md" ["times"];
     /// The user undid what calls wrote.

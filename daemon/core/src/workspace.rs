@@ -249,7 +249,14 @@ pub enum Attachment {
         /// First and last line, from 1; all of them without.
         lines: Option<(u64, u64)>,
     },
-    /// A text that the client gave itself, such as a selection or an unsaved buffer.
+    /// A file as the client's editor has it, which may be newer than what is on the disk.
+    Buffer {
+        /// Absolute path.
+        path: String,
+        /// Its text.
+        text: String,
+    },
+    /// A text that the client gave itself, such as a selection.
     Text {
         /// What it is called, such as a path.
         name: String,

@@ -19,6 +19,7 @@ mod memories;
 pub mod open_files;
 mod pictures;
 pub mod project_layout;
+pub mod reopen;
 pub mod rules;
 mod size;
 mod skills;

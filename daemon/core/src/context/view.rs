@@ -93,12 +93,18 @@ impl View {
         let last_item = loaded.last_request.as_ref().map(|row| row.last_item).unwrap_or_default();
         let last = loaded.last_request.as_ref().map(|row| (row.at, row.params.clone()));
         let number = loaded.epoch.as_ref().map(|epoch| epoch.no);
+        // An epoch that goes on with a request has that one's head, and what it has said stands in its own record.
+        let base = loaded.epoch.as_ref().and_then(|epoch| epoch.base);
+        let based = loaded.last_request.as_ref().filter(|row| Some(row.no) == base);
+        let base_mark = based.and_then(|row| row.marks.last().copied());
+        let last_usage = loaded
+            .last_usage
+            .filter(|_| based.is_some() || loaded.last_request.as_ref().is_some_and(|row| Some(row.epoch) == number));
         let own = loaded.last_request.filter(|row| Some(row.epoch) == number);
         let said_by_head = loaded.epoch.as_ref().map(|epoch| epoch.stated.clone()).unwrap_or_default();
-        let last_usage = loaded.last_usage.filter(|_| own.is_some());
         let (last_mark, stated) = match own {
             Some(row) => (row.marks.last().copied(), with_places(row.stated, &said_by_head, row.last_item)),
-            None => (None, said_by_head),
+            None => (base_mark, said_by_head),
         };
         let mut view = Self {
             epoch: loaded.epoch,
@@ -192,6 +198,7 @@ impl View {
             params: Some(params(model)),
             tool_facts: facts,
             price: Price::default(),
+            base: None,
         };
         if let (Some(old), Some((_, sent))) = (&old, &self.last) {
             epoch.price = price(&wire(old, sent, &before), &wire(&epoch, &params(model), &self.messages), cold);
@@ -377,7 +384,7 @@ fn shows(body: &ItemBody) -> Option<Shown> {
         ItemBody::Assistant(_) | ItemBody::Reasoning(_) | ItemBody::ToolCall(_) => Some(Shown::Answer),
         ItemBody::User(message) => (!message.refused).then_some(Shown::Message),
         ItemBody::Meta(_) | ItemBody::Observation(_) => Some(Shown::Message),
-        ItemBody::ToolResult(_) | ItemBody::Notice(_) => None,
+        ItemBody::ToolResult(_) | ItemBody::Notice(_) | ItemBody::Rewind(_) => None,
     }
 }
 
@@ -403,7 +410,7 @@ fn price(before: &Wire<'_>, after: &Wire<'_>, cold: bool) -> Price {
 }
 
 /// Requests of earlier builds do not say where a block was said: what differs from the head was said behind it.
-fn with_places(mut stated: Stated, head: &Stated, item: ItemNo) -> Stated {
+pub(super) fn with_places(mut stated: Stated, head: &Stated, item: ItemNo) -> Stated {
     if stated.said_in.is_empty() {
         let differs = |(name, text): &(&String, &String)| head.blocks.get(*name) != Some(*text);
         let names: Vec<String> = stated.blocks.iter().filter(differs).map(|(name, _)| name.clone()).collect();

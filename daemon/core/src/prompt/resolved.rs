@@ -2,7 +2,7 @@
 
 use super::{
     CONTINUE_CUT, CRASHED, INTERRUPTED, OBSERVATION, OUTPUT_LIMIT, PLAN_AGAIN, PLAN_LEFT, PLAN_MODE, PLAN_STILL,
-    SAME_CALL, TASK_ENDED, TODOS_STALE, Text, UNDONE, UNKNOWN_OPERATIONS, fill, fits,
+    SAME_CALL, TASK_ENDED, TASKS_LEFT, TODOS_STALE, Text, UNDONE, UNKNOWN_OPERATIONS, fill, fits,
 };
 use crate::escape;
 use serde::{Deserialize, Serialize};
@@ -97,6 +97,11 @@ impl Prompts {
     /// Commands in the background that have ended, each as one line such as `c7 make watch: exit code 2 after 1.5 s`.
     pub fn reminder_task_ended(&self, commands: &[String]) -> String {
         reminder(&self.render(&TASK_ENDED, &[("list", &list(commands))]))
+    }
+
+    /// Commands in the background that another session has, each as one line such as `c7 make watch`.
+    pub fn reminder_tasks_left(&self, commands: &[String]) -> String {
+        reminder(&self.render(&TASKS_LEFT, &[("list", &list(commands))]))
     }
 
     /// What stands before the images of results, as one message.

@@ -64,6 +64,7 @@ pub fn encode(body: &ItemBody) -> Result<Stored, CodecError> {
         ItemBody::ToolResult(body) => ("tool_result", serde_json::to_string(body)),
         ItemBody::Observation(body) => ("observation", serde_json::to_string(body)),
         ItemBody::Notice(body) => ("notice", serde_json::to_string(body)),
+        ItemBody::Rewind(body) => ("rewind", serde_json::to_string(body)),
     };
     let json = json.map_err(|source| CodecError::Malformed { what: kind.to_owned(), source })?;
     Ok(Stored { kind, version: ITEM_VERSION, json })
@@ -80,6 +81,7 @@ pub fn decode(kind: &str, version: u8, json: &str) -> Result<ItemBody, CodecErro
         "tool_result" => record(kind, version, ITEM_VERSION, json).map(ItemBody::ToolResult),
         "observation" => record(kind, version, ITEM_VERSION, json).map(ItemBody::Observation),
         "notice" => record(kind, version, ITEM_VERSION, json).map(ItemBody::Notice),
+        "rewind" => record(kind, version, ITEM_VERSION, json).map(ItemBody::Rewind),
         unknown => Err(CodecError::UnknownKind { kind: unknown.chars().take(40).collect() }),
     }
 }

@@ -75,6 +75,10 @@ pub enum EpochCause {
     Cold,
     /// A compaction.
     Compaction,
+    /// The session is a fork: what it shares goes on as it was sent in the session that it was forked from.
+    Fork,
+    /// The conversation went back to before a turn.
+    Rewind,
 }
 
 /// The time between two deliberate changes of the view, with everything that stands before the history.
@@ -108,6 +112,8 @@ pub struct Epoch {
     pub tool_facts: ToolFacts,
     /// What opening it cost.
     pub price: Price,
+    /// The request whose messages it goes on with, where that need not be the newest before it: of a fork or a rewind.
+    pub base: Option<RequestNo>,
 }
 
 impl Epoch {

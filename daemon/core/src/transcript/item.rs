@@ -44,6 +44,8 @@ pub enum ItemBody {
     Observation(Observation),
     /// Something that clients show and the model does not see.
     Notice(Notice),
+    /// The conversation went back: items before this one left the view.
+    Rewind(Rewind),
 }
 
 /// What the user said.
@@ -153,6 +155,15 @@ pub struct ToolResult {
     pub revision: Revision,
     /// Whether the revision is approximate (no watcher saw the change itself).
     pub approximate: bool,
+}
+
+/// The conversation went back to before a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rewind {
+    /// The first turn that left the view.
+    pub turn: TurnNo,
+    /// The first item that left the view; all from there up to this item did.
+    pub from: ItemNo,
 }
 
 /// Something for the clients' eyes.

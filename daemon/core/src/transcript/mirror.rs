@@ -60,7 +60,8 @@ pub fn needs_artifact(item: &Item) -> bool {
         | ItemBody::Reasoning(_)
         | ItemBody::ToolCall(_)
         | ItemBody::Observation(_)
-        | ItemBody::Notice(_) => false,
+        | ItemBody::Notice(_)
+        | ItemBody::Rewind(_) => false,
     }
 }
 
@@ -156,6 +157,10 @@ fn head_and_body(body: &ItemBody) -> (String, Cow<'_, str>) {
         }
         ItemBody::Notice(notice) => {
             (format!("notice ({}):", notice_word(notice.cause)), Cow::Borrowed(notice.text.as_str()))
+        }
+        ItemBody::Rewind(rewind) => {
+            let what = format!("what stands from item {} on up to here left the model's view", rewind.from);
+            (format!("rewind to before turn {}:", rewind.turn), Cow::Owned(what))
         }
     }
 }

@@ -5,5 +5,8 @@ pub mod codec;
 pub mod epoch;
 pub mod item;
 pub mod mirror;
+pub mod rewound;
+pub mod search;
+pub mod settled;
 pub mod told;
 pub mod view;

@@ -49,7 +49,8 @@ impl Told {
                 | ItemBody::Reasoning(_)
                 | ItemBody::ToolCall(_)
                 | ItemBody::Observation(_)
-                | ItemBody::Notice(_) => {}
+                | ItemBody::Notice(_)
+                | ItemBody::Rewind(_) => {}
             }
         }
     }

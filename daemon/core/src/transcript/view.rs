@@ -42,7 +42,7 @@ pub fn messages(items: &[Item], projections: &BTreeMap<CallId, StoredProjection>
                 out.push(Message::User(meta.text.clone()));
                 continue;
             }
-            ItemBody::ToolResult(_) | ItemBody::Observation(_) | ItemBody::Notice(_) => continue,
+            ItemBody::ToolResult(_) | ItemBody::Observation(_) | ItemBody::Notice(_) | ItemBody::Rewind(_) => continue,
         };
         let place = (item.turn, item.step);
         match &mut open {
@@ -105,7 +105,8 @@ impl<'a> Gathered<'a> {
                 | ItemBody::Assistant(_)
                 | ItemBody::Reasoning(_)
                 | ItemBody::ToolCall(_)
-                | ItemBody::Notice(_) => {}
+                | ItemBody::Notice(_)
+                | ItemBody::Rewind(_) => {}
             }
         }
         gathered

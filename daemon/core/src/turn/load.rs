@@ -47,6 +47,8 @@ pub struct Loaded {
     pub revision: Revision,
     /// The mode in which the session was before it came into plan mode last; none when it never was in another.
     pub before_plan: Option<Mode>,
+    /// Commands that go on in the background and whose calls are out of the view: the model is not told of their end.
+    pub untold: Vec<CallId>,
     /// Whether the session has a title.
     pub titled: bool,
 }

@@ -76,6 +76,8 @@ pub struct Machine {
     pub(super) held: Batch,
     /// What the user is to be told of the texts of the next epoch.
     pub(super) text_warnings: Vec<String>,
+    /// What the user is to be told when the next turn begins.
+    pub(super) notices: Vec<String>,
     pub(super) effects: Vec<Effect>,
     pub(super) now: Timestamp,
     pub(super) timer: u64,
@@ -98,7 +100,7 @@ impl Machine {
             unsettled,
             tasks,
             ended: Vec::new(),
-            seen_ended: BTreeSet::new(),
+            seen_ended: loaded.untold.iter().copied().collect(),
             revision: loaded.revision,
             titled: loaded.titled,
             before_plan: loaded.before_plan,
@@ -113,6 +115,7 @@ impl Machine {
             queue: VecDeque::new(),
             held: Batch::default(),
             text_warnings: Vec::new(),
+            notices: Vec::new(),
             effects: Vec::new(),
             now: Timestamp(0),
             timer: 0,
@@ -209,6 +212,11 @@ impl Machine {
     pub fn set_texts(&mut self, prompts: Prompts, language: Option<String>, warnings: Vec<String>) {
         (self.settings.prompts, self.settings.language) = (prompts, language);
         self.text_warnings = warnings;
+    }
+
+    /// What the user is told beside the turn that begins; the model is not.
+    pub fn set_notices(&mut self, notices: Vec<String>) {
+        self.notices = notices;
     }
 
     /// The texts of the present epoch; before the first one, those that it will use.

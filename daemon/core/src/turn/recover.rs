@@ -163,16 +163,21 @@ impl Recovery<'_> {
             let mut operation = operation.clone();
             operation.state = OpState::Unknown;
             operation.at = self.now;
-            lines.push(format!(
-                "{} {}: {}, and this command with it; how far it had come was not seen",
-                operation.call,
-                operation.command.as_deref().unwrap_or(&operation.target),
-                self.cut.what()
-            ));
+            if !self.loaded.untold.contains(&operation.call) {
+                lines.push(format!(
+                    "{} {}: {}, and this command with it; how far it had come was not seen",
+                    operation.call,
+                    operation.command.as_deref().unwrap_or(&operation.target),
+                    self.cut.what()
+                ));
+            }
             self.lost.push(operation.call);
             let ended = EventBody::TaskEnded { call: operation.call, exit: None, duration_ms: 0 };
             self.batch.operations.push(operation);
             self.event(ended);
+        }
+        if lines.is_empty() {
+            return;
         }
         let text = self.prompts.reminder_task_ended(&lines);
         self.item(ItemBody::Meta(MetaMessage { cause: MetaCause::TaskEnded, text }));

@@ -135,7 +135,7 @@ pub fn gathered(items: &[Item], projections: &BTreeMap<CallId, StoredProjection>
         ItemBody::ToolCall(call) => tokens(&call.tool) + tokens(&call.arguments),
         ItemBody::ToolResult(result) => projections.get(&result.call).map_or(0, |shown| shown.tokens),
         ItemBody::Observation(observed) => tokens(&observed.text),
-        ItemBody::Notice(_) => 0,
+        ItemBody::Notice(_) | ItemBody::Rewind(_) => 0,
     };
     items.iter().map(of).sum()
 }
@@ -220,7 +220,7 @@ fn kind(body: &ItemBody) -> Option<SourceKind> {
         ItemBody::User(_) => Some(SourceKind::Prompt),
         ItemBody::Meta(meta) => Some(SourceKind::Meta(meta.cause)),
         ItemBody::Assistant(_) | ItemBody::Reasoning(_) | ItemBody::ToolCall(_) => Some(SourceKind::Answer),
-        ItemBody::ToolResult(_) | ItemBody::Observation(_) | ItemBody::Notice(_) => None,
+        ItemBody::ToolResult(_) | ItemBody::Observation(_) | ItemBody::Notice(_) | ItemBody::Rewind(_) => None,
     }
 }
 

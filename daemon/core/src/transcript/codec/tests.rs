@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::event::{Event, EventBody, TurnEnd};
-use crate::id::{CallId, Revision, Seq, TurnNo};
+use crate::id::{CallId, ItemNo, Revision, Seq, TurnNo};
 use crate::media::Image;
 use crate::model::request::{Api, Reasoning};
 use crate::model::usage::Usage;
@@ -13,7 +13,7 @@ use crate::tool::outcome::{
 };
 use crate::tool::projection::Shown;
 use crate::transcript::item::{
-    AssistantText, MetaCause, MetaMessage, Notice, NoticeCause, Observation, ToolCall, ToolResult, UserMessage,
+    AssistantText, MetaCause, MetaMessage, Notice, NoticeCause, Observation, Rewind, ToolCall, ToolResult, UserMessage,
 };
 
 fn golden_path(name: &str) -> String {
@@ -107,6 +107,7 @@ fn every_kind_has_its_golden_form() {
         }),
     );
     check("notice", &ItemBody::Notice(Notice { cause: NoticeCause::Retry, text: "trying again".into() }));
+    check("rewind", &ItemBody::Rewind(Rewind { turn: TurnNo(2), from: ItemNo(9) }));
 }
 
 #[test]

@@ -109,6 +109,9 @@ impl Machine {
             *turn.environment = environment.clone();
         }
         let text = self.start_turn();
+        for notice in std::mem::take(&mut self.notices) {
+            self.add_notice(NoticeCause::Info, notice);
+        }
         self.see_revision(environment.revision);
         self.set_state(SessionState::Running);
         match self.state_surroundings(text, environment) {
@@ -134,7 +137,8 @@ impl Machine {
     fn start_turn(&mut self) -> String {
         let Some(turn) = &mut self.turn else { return String::new() };
         let (no, key, text) = (turn.no, turn.key.take(), std::mem::take(&mut turn.text));
-        if !self.titled {
+        // A prompt of images alone has no words for a title.
+        if !self.titled && !text.trim().is_empty() {
             self.titled = true;
             self.held.title = Some(title(&text));
             self.add_event(EventBody::SessionChanged);

@@ -13,9 +13,9 @@ use proptest::prelude::*;
 use serde_json::Value;
 use std::sync::Arc;
 
-const APIS: [Api; 2] = [Api::OpenaiChat, Api::AnthropicMessages];
+pub(super) const APIS: [Api; 2] = [Api::OpenaiChat, Api::AnthropicMessages];
 
-fn world(api: Api) -> World {
+pub(super) fn world(api: Api) -> World {
     let mut world = World::new(api);
     world.environment.layout =
         vec![LayoutDir { name: "/w".into(), files: vec!["a".into(), "b".into()], ..LayoutDir::default() }];
@@ -24,7 +24,7 @@ fn world(api: Api) -> World {
     world
 }
 
-fn branch(world: &mut World, no: u8) {
+pub(super) fn branch(world: &mut World, no: u8) {
     world.environment.git = vec![GitBlock::Status(GitStatus {
         head: GitHead::Branch(format!("branch-{no}")),
         upstream: None,
@@ -40,7 +40,7 @@ fn branch(world: &mut World, no: u8) {
 }
 
 /// Something changes around the session.
-fn change(world: &mut World, settings: &mut Settings, dice: Dice) {
+pub(super) fn change(world: &mut World, settings: &mut Settings, dice: Dice) {
     let environment = &mut world.environment;
     match dice.1 % 12 {
         0 => environment.instructions[0].text = format!("Rule {}.", dice.2 % 4),
@@ -90,7 +90,7 @@ fn change(world: &mut World, settings: &mut Settings, dice: Dice) {
 }
 
 /// A body without its cache marks: what stands before the messages, then each message.
-fn blocks(body: &[u8]) -> (String, Vec<String>) {
+pub(super) fn blocks(body: &[u8]) -> (String, Vec<String>) {
     let mut body: Value = serde_json::from_slice(body).unwrap();
     unmark(&mut body);
     let messages = body["messages"].take();
@@ -115,7 +115,7 @@ fn unmark(value: &mut Value) {
 }
 
 /// Everything that a request says, in order, and of that what the requests before it had not said.
-fn said(world: &World, epoch: &Epoch, row: &RequestRow) -> (Vec<Segment>, usize) {
+pub(super) fn said(world: &World, epoch: &Epoch, row: &RequestRow) -> (Vec<Segment>, usize) {
     let rows = world.stored.requests.iter().filter(|other| other.epoch == epoch.no && other.no <= row.no);
     let messages: Vec<Segment> = rows.flat_map(|row| row.tail.clone()).collect();
     let head = epoch.system.iter().chain(&epoch.preamble).cloned();
@@ -150,7 +150,7 @@ fn check_causes(world: &World) {
 }
 
 /// No request marks more than providers take, and each names the entry that the one before it in its epoch made.
-fn check_marks(world: &World) {
+pub(super) fn check_marks(world: &World) {
     for body in &world.bodies {
         assert!(String::from_utf8_lossy(body).matches("cache_control").count() <= 4);
     }

@@ -3,196 +3,22 @@
 use super::super::effect::Effect;
 use super::super::input::{Input, InputBody, Prompt};
 use super::super::load::Loaded;
-use super::super::machine::{Counters, Machine, Settings};
+use super::super::machine::{Machine, Settings};
 use super::super::recover::Cut;
-use crate::context::view::StoredView;
-use crate::event::{Ask, AskResolution, Delta, Event, EventBody};
-use crate::id::{AskId, CallId, RequestNo, Revision, StepNo, TurnNo};
-use crate::ledger::{OpState, Operation};
+use super::stored::{Stored, turn_of};
+use crate::event::{AskResolution, Delta, EventBody};
+use crate::id::{AskId, CallId, ItemNo, RequestNo, StepNo, TurnNo};
+use crate::ledger::OpState;
 use crate::model::catalog::ModelProfile;
 use crate::model::request::Api;
-use crate::model::usage::Usage;
 use crate::permission::policy::{Mode, Policy};
-use crate::permission::rule::Rule;
 use crate::prompt::Prompts;
 use crate::time::Timestamp;
 use crate::tool::call::Call;
-use crate::tool::outcome::{Body, Todo};
 use crate::tool::projection::Budget;
-use crate::transcript::batch::{Batch, SessionState, StoredProjection};
-use crate::transcript::epoch::{Epoch, RequestEnd, RequestRow};
-use crate::transcript::item::{Item, ItemBody};
+use crate::transcript::item::ItemBody;
 use crate::workspace::{Environment, GitBlock, InstructionSource, UserInfo};
 use std::collections::BTreeMap;
-
-/// What was committed, checked as it comes.
-#[derive(Debug, Default, Clone)]
-pub(super) struct Stored {
-    pub(super) items: Vec<Item>,
-    pub(super) projections: BTreeMap<CallId, StoredProjection>,
-    pub(super) operations: BTreeMap<CallId, Operation>,
-    pub(super) asks: BTreeMap<AskId, Ask>,
-    pub(super) epochs: Vec<Epoch>,
-    pub(super) requests: Vec<RequestRow>,
-    pub(super) ends: BTreeMap<RequestNo, RequestEnd>,
-    pub(super) events: Vec<Event>,
-    pub(super) state: Option<SessionState>,
-    pub(super) titled: bool,
-    pub(super) mode: Mode,
-    pub(super) before_plan: Option<Mode>,
-    pub(super) revision: Revision,
-}
-
-impl Stored {
-    pub(super) fn commit(&mut self, batch: Batch) {
-        for item in batch.items {
-            assert_eq!(item.no.0, self.items.len() as u64 + 1, "items have no gaps");
-            self.items.push(item);
-        }
-        for event in batch.events {
-            assert_eq!(event.seq.0, self.events.len() as u64 + 1, "events have no gaps");
-            if let EventBody::ItemAdded { item } = event.body {
-                assert!(item.0 <= self.items.len() as u64, "no event before its item");
-            }
-            self.events.push(event);
-        }
-        for operation in batch.operations {
-            if let Some(before) = self.operations.get(&operation.call) {
-                assert!(!before.state.is_settled(), "a settled operation stays settled: {before:?} -> {operation:?}");
-            }
-            self.operations.insert(operation.call, operation);
-        }
-        self.projections.extend(batch.projections.into_iter().map(|shown| (shown.call, shown)));
-        self.asks.extend(batch.asks.into_iter().map(|ask| (ask.id, ask)));
-        self.epochs.extend(batch.epoch);
-        self.requests.extend(batch.request);
-        self.ends.extend(batch.request_end.map(|end| (end.no, end)));
-        self.state = batch.state.or(self.state);
-        self.titled |= batch.title.is_some();
-        if let Some(mode) = batch.mode {
-            self.set_mode(mode);
-        }
-        self.revision = batch.revision.unwrap_or(self.revision);
-    }
-
-    pub(super) fn set_mode(&mut self, mode: Mode) {
-        if mode == Mode::Plan && self.mode != Mode::Plan {
-            self.before_plan = Some(self.mode);
-        }
-        self.mode = mode;
-    }
-
-    /// Tokens of a turn's requests, or of all.
-    fn used(&self, turn: Option<TurnNo>) -> Usage {
-        let of = self.requests.iter().filter(|row| turn.is_none_or(|turn| row.turn == turn));
-        of.filter_map(|row| self.ends.get(&row.no)?.usage).fold(Usage::default(), Usage::plus)
-    }
-
-    /// The list as the last result of `todo_write` has it.
-    fn todos(&self) -> Vec<Todo> {
-        let lists = self.items.iter().rev().filter_map(|item| match &item.body {
-            ItemBody::ToolResult(result) => match &result.outcome.body {
-                Body::Todos(todos) => Some(todos.clone()),
-                _ => None,
-            },
-            _ => None,
-        });
-        lists.into_iter().next().unwrap_or_default()
-    }
-
-    /// What a store gives when the session is opened again.
-    pub(super) fn load(&self) -> Loaded {
-        let epoch = self.epochs.last().cloned();
-        let of_epoch = |row: &&RequestRow| Some(row.epoch) == epoch.as_ref().map(|epoch| epoch.no);
-        let mut last_request = self.requests.iter().rfind(of_epoch).cloned();
-        let mut carried = Vec::new();
-        if let (None, Some(epoch)) = (&last_request, &epoch) {
-            // The newest epoch with requests before it, as long as all between have the same wire.
-            let before = self.epochs.iter().rev().skip(1).take_while(|before| before.has_wire_of(epoch));
-            let requests = before.map(|before| self.requests.iter().filter(|row| row.epoch == before.no));
-            if let Some(rows) = requests.map(Iterator::collect::<Vec<_>>).find(|rows| !rows.is_empty()) {
-                carried = rows.iter().flat_map(|row| row.tail.clone()).collect();
-                last_request = rows.last().map(|row| (*row).clone());
-            }
-        }
-        let seen = last_request.as_ref().map(|row| row.last_item).unwrap_or_default();
-        let turn = self.events.iter().filter_map(|event| turn_of(&event.body)).max().unwrap_or_default();
-        let of = |is: fn(&EventBody) -> bool| {
-            let found =
-                self.events.iter().filter(move |event| is(&event.body)).filter_map(|event| turn_of(&event.body));
-            found.collect::<std::collections::BTreeSet<_>>()
-        };
-        let started = of(|body| matches!(body, EventBody::TurnStarted { .. }));
-        let completed = of(|body| matches!(body, EventBody::TurnCompleted { .. }));
-        let queued = of(|body| matches!(body, EventBody::TurnQueued { .. }));
-        let answered = |call: CallId| {
-            self.items.iter().any(|item| matches!(&item.body, ItemBody::ToolResult(result) if result.call == call))
-        };
-        let calls = self.items.iter().filter_map(|item| match &item.body {
-            ItemBody::ToolCall(call) => Some((call.call, call.tool.clone(), item.step)),
-            _ => None,
-        });
-        Loaded {
-            counters: Counters {
-                item: self.items.last().map(|item| item.no).unwrap_or_default(),
-                seq: self.events.last().map(|event| event.seq).unwrap_or_default(),
-                turn,
-                call: calls.clone().map(|(call, ..)| call).max().unwrap_or_default(),
-                ask: self.asks.keys().max().copied().unwrap_or_default(),
-                request: self.requests.last().map(|row| row.no).unwrap_or_default(),
-                epoch: epoch.as_ref().map(|epoch| epoch.no).unwrap_or_default(),
-            },
-            state: self.state,
-            usage: self.used(None),
-            turn_usage: self.used(started.difference(&completed).next().copied()),
-            last_request_ended: last_request.as_ref().is_some_and(|row| self.ends.contains_key(&row.no)),
-            view: StoredView {
-                sent: self.requests.iter().filter(of_epoch).flat_map(|row| row.tail.clone()).collect(),
-                carried,
-                unsent: self.items.iter().filter(|item| item.no > seen).cloned().collect(),
-                rerender: self.items.iter().filter(|item| item.no <= seen).cloned().collect(),
-                projections: self.projections.clone(),
-                last_usage: last_request.as_ref().and_then(|row| self.ends.get(&row.no)).and_then(|end| end.usage),
-                last_request,
-                epoch,
-            },
-            operations: self.operations.values().filter(|operation| !operation.state.is_settled()).cloned().collect(),
-            asks: self.asks.values().filter(|ask| ask.resolution.is_none()).cloned().collect(),
-            grants: Vec::<Rule>::new(),
-            shown: self
-                .items
-                .iter()
-                .flat_map(|item| match &item.body {
-                    ItemBody::User(message) => message.shown.clone(),
-                    ItemBody::ToolResult(result) => {
-                        self.projections.get(&result.call).map(|stored| stored.shown.clone()).unwrap_or_default()
-                    }
-                    _ => Vec::new(),
-                })
-                .collect(),
-            todos: self.todos(),
-            before_plan: self.before_plan,
-            open_calls: calls.filter(|(call, ..)| !answered(*call)).collect(),
-            running_turn: started.difference(&completed).next().copied(),
-            waiting_turns: queued
-                .iter()
-                .filter(|turn| !started.contains(turn) && !completed.contains(turn))
-                .copied()
-                .collect(),
-            revision: self.revision,
-            titled: self.titled,
-        }
-    }
-}
-
-fn turn_of(body: &EventBody) -> Option<TurnNo> {
-    match body {
-        EventBody::TurnStarted { turn } | EventBody::TurnQueued { turn } | EventBody::TurnCompleted { turn, .. } => {
-            Some(*turn)
-        }
-        _ => None,
-    }
-}
 
 /// What was asked for and has no answer yet.
 #[derive(Debug, Clone)]
@@ -210,7 +36,7 @@ pub(super) enum Pending {
 }
 
 /// See the module's head.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct World {
     pub(super) machine: Machine,
     pub(super) stored: Stored,
@@ -355,6 +181,37 @@ impl World {
         self.machine = Machine::load(self.stored.load(), self.machine.settings.clone());
     }
 
+    /// A session that shares this one's items up to `until`, as it begins, and the last item that it shares. What runs here
+    /// goes on here.
+    pub(super) fn fork(&self, until: ItemNo) -> (Self, ItemNo) {
+        let (stored, last) = self.stored.fork(until, self.now());
+        let settings = Settings { mode: stored.mode, ..self.machine.settings.clone() };
+        let environment = self.environment.clone();
+        let mut forked = Self { environment, clock: self.clock, ..Self::new(settings.model.api) };
+        let begun = stored.load().counters.turn;
+        forked.collected = self.collected.range(..=begun).map(|(turn, found)| (*turn, found.clone())).collect();
+        let shared = |no: &RequestNo| stored.requests.iter().any(|row| row.no == *no);
+        for (no, body) in self.numbers.iter().zip(&self.bodies).filter(|(no, _)| shared(no)) {
+            forked.numbers.push(*no);
+            forked.bodies.push(body.clone());
+        }
+        forked.machine = Machine::load(stored.load(), settings);
+        forked.stored = stored;
+        (forked, last)
+    }
+
+    /// The conversation goes back to before that turn; whether it did: it does not while a turn runs, nor to one that the
+    /// view does not hold.
+    pub(super) fn rewind(&mut self, turn: TurnNo) -> bool {
+        if !self.machine.is_idle() {
+            return false;
+        }
+        let Some(batch) = self.stored.rewind(turn, self.now()) else { return false };
+        self.stored.commit(batch);
+        self.take_up();
+        true
+    }
+
     /// Time passes.
     pub(super) fn wait(&mut self, seconds: i64) {
         self.clock += seconds * 1_000;
@@ -379,6 +236,14 @@ impl World {
             None,
             "settling twice adds nothing"
         );
+        let (api, model) = (settings.model.api, &settings.model.name);
+        let other = loaded.view.epoch.as_ref().is_some_and(|epoch| epoch.api != api || epoch.model != *model);
+        if other && loaded.is_suspended() {
+            // Another model cannot go on in the middle of a turn.
+            let batch = super::super::recover::settle(&loaded, Timestamp(self.clock), &Cut::Model);
+            self.stored.commit(batch.expect("a turn that is open has an end"));
+        }
+        let loaded = self.stored.load();
         self.machine = Machine::load(loaded, Settings { mode: self.stored.mode, ..settings });
     }
 
