@@ -279,7 +279,6 @@ pub struct RanCommand {
 }
 
 #[cfg(any(feature = "server", feature = "client"))]
-#[expect(clippy::too_many_arguments, reason = "parameters are given by name on the wire")]
 mod api {
     use super::{DiffResult, ListResult, RestoreResult};
     use jsonrpsee::proc_macros::rpc;

@@ -27,6 +27,25 @@ pub struct DaemonStatus {
     pub sessions: u64,
     /// Turns that run.
     pub turns: u64,
+    /// Commands in the background that run.
+    #[serde(default)]
+    pub jobs: u64,
+    /// Whether it ends as soon as nothing runs, to make room for another build.
+    #[serde(default)]
+    pub restart_pending: bool,
+    /// Databases that were found damaged since it started; what could be read of them was taken over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<Damaged>,
+}
+
+/// A database that was damaged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Damaged {
+    /// Absolute path of the damaged file, which was kept as it was found.
+    pub kept: String,
+    /// What was wrong and what came through, for people.
+    pub detail: String,
 }
 
 /// Parameters of `daemon/stop`.

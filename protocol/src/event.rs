@@ -164,6 +164,12 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         info: Option<Box<SessionInfo>>,
     },
+    /// Transient. The daemon ends as soon as nothing runs, to make room for another build; `closed` follows then.
+    RestartPending {
+        /// The build, where it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        build: Option<String>,
+    },
     /// Transient, and the last of its subscription: attach again from the last `seq` that came.
     Closed {
         /// Why, for people.

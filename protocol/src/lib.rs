@@ -12,20 +12,28 @@
 
 #![warn(missing_docs)]
 
+pub mod auth;
 pub mod checkpoint;
+pub mod config;
 pub mod context;
 pub mod daemon;
 pub mod editor;
 pub mod error;
 pub mod event;
 pub mod hello;
+pub mod history;
 pub mod life;
 pub mod memory;
+pub mod model;
 pub mod permission;
 pub mod project;
+pub mod prompt;
 pub mod request;
+pub mod rule;
 pub mod schema;
 pub mod session;
+pub mod skill;
+pub mod todo;
 pub mod transcript;
 pub mod turn;
 pub mod version;

@@ -20,6 +20,25 @@ pub struct ClientInfo {
 #[serde(rename_all = "camelCase")]
 pub struct ClientCapabilities {}
 
+/// What a client asks for: over the configuration files and the `PLIMSOLL_*` variables, below parameters of single calls and
+/// what an administrator has set.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClientOptions {
+    /// Model of new sessions as `provider/model`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Permission mode of new sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// Language of answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// Model requests in one turn after which the user is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_steps: Option<u32>,
+}
+
 /// Parameters of `initialize`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -31,6 +50,9 @@ pub struct InitializeParams {
     /// What the client can do.
     #[serde(default)]
     pub capabilities: Option<ClientCapabilities>,
+    /// What counts for this connection over the user's and a project's files and the environment.
+    #[serde(default)]
+    pub options: Option<ClientOptions>,
 }
 
 /// The daemon.
@@ -47,7 +69,7 @@ pub struct ServerInfo {
     pub pid: u32,
 }
 
-/// What this daemon allows on a connection.
+/// What this daemon offers, and what it allows on a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerCapabilities {
@@ -59,6 +81,9 @@ pub struct ServerCapabilities {
     pub max_subscriptions: u32,
     /// Calls that run at a time; further ones wait in the socket.
     pub max_in_flight: u32,
+    /// The methods that this daemon has, by name: what is not among them came with a later version.
+    #[serde(default)]
+    pub methods: Vec<String>,
 }
 
 /// Result of `initialize`.
@@ -73,9 +98,14 @@ pub struct InitializeResult {
     pub capabilities: ServerCapabilities,
 }
 
+/// Parameters of `shutdown`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ShutdownParams {}
+
 #[cfg(any(feature = "server", feature = "client"))]
 mod api {
-    use super::{ClientCapabilities, ClientInfo, InitializeResult};
+    use super::{ClientCapabilities, ClientInfo, ClientOptions, InitializeResult};
+    use crate::Done;
     use jsonrpsee::proc_macros::rpc;
 
     /// The beginning of a connection.
@@ -91,7 +121,12 @@ mod api {
             // A text, so that a version that is not one gets an error that names it.
             #[argument(rename = "protocolVersion")] protocol_version: String,
             capabilities: Option<ClientCapabilities>,
+            options: Option<ClientOptions>,
         ) -> jsonrpsee::core::RpcResult<InitializeResult>;
+
+        /// Ends this connection in good order.
+        #[method(name = "shutdown", param_kind = map, with_extensions)]
+        async fn shutdown(&self) -> jsonrpsee::core::RpcResult<Done>;
     }
 }
 

@@ -55,6 +55,20 @@ pub struct TrustParams {
     pub idempotency_key: Option<String>,
 }
 
+/// Parameters of `project/relocate`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RelocateParams {
+    /// Key of the project.
+    pub project: String,
+    /// Absolute paths of existing folders that take the place of its roots; the first names it.
+    #[schemars(length(min = 1))]
+    pub roots: Vec<String>,
+    /// The client's key for this call.
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
+}
+
 #[cfg(any(feature = "server", feature = "client"))]
 mod api {
     use super::{ListResult, Project};
@@ -85,6 +99,15 @@ mod api {
         /// Lists all projects that were ever opened.
         #[method(name = "list")]
         async fn list(&self) -> jsonrpsee::core::RpcResult<ListResult>;
+
+        /// Gives a project other roots, such as those to which its folders were moved.
+        #[method(name = "relocate", param_kind = map)]
+        async fn relocate(
+            &self,
+            project: String,
+            roots: Vec<String>,
+            #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
+        ) -> jsonrpsee::core::RpcResult<Project>;
 
         /// Notes whether the user trusts a project.
         #[method(name = "trust", param_kind = map)]

@@ -2,8 +2,8 @@
 //! form; a test compares the two.
 
 use crate::{
-    checkpoint, context, daemon, editor, error, event, hello, life, memory, permission, project, request, session,
-    transcript, turn, version,
+    auth, checkpoint, config, context, daemon, editor, error, event, hello, history, life, memory, model, permission,
+    project, prompt, request, rule, session, skill, todo, transcript, turn, version,
 };
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -54,18 +54,28 @@ fn methods(types: &mut SchemaGenerator) -> Map<String, Value> {
     }
     add! {
         "initialize": life::InitializeParams => life::InitializeResult;
+        "shutdown": life::ShutdownParams => crate::Done;
         "project/open": project::OpenParams => project::Project;
         "project/list": project::ListParams => project::ListResult;
+        "project/relocate": project::RelocateParams => project::Project;
         "project/trust": project::TrustParams => project::Project;
         "session/create": session::CreateParams => session::SessionInfo;
         "session/list": session::ListParams => session::ListResult;
         "session/get": session::GetParams => session::SessionInfo;
+        "session/archive": session::ArchiveParams => session::SessionInfo;
         "session/rename": session::RenameParams => session::SessionInfo;
         "session/setMode": session::SetModeParams => session::SessionInfo;
+        "session/setModel": session::SetModelParams => session::SessionInfo;
         "session/delete": session::DeleteParams => crate::Done;
+        "session/fork": history::ForkParams => session::SessionInfo;
+        "session/rewind": history::RewindParams => session::SessionInfo;
+        "session/export": history::ExportParams => history::ExportResult;
+        "session/import": history::ImportParams => session::SessionInfo;
         "session/attach": session::AttachParams => String;
         "session/detach": session::DetachParams => bool;
         "transcript/read": transcript::ReadParams => transcript::Page;
+        "transcript/search": transcript::SearchParams => transcript::SearchResult;
+        "transcript/rebuild": transcript::RebuildParams => transcript::RebuildResult;
         "turn/start": turn::StartParams => turn::AcceptedTurn;
         "turn/steer": turn::SteerParams => crate::Done;
         "turn/cancel": turn::CancelParams => crate::Done;
@@ -73,7 +83,13 @@ fn methods(types: &mut SchemaGenerator) -> Map<String, Value> {
         "permission/grants": permission::GrantsParams => permission::GrantsResult;
         "permission/revoke": permission::RevokeParams => crate::Done;
         "memory/list": memory::ListParams => memory::ListResult;
+        "memory/get": memory::GetParams => memory::GetResult;
+        "memory/put": memory::PutParams => memory::Memory;
         "memory/delete": memory::DeleteParams => crate::Done;
+        "rule/list": rule::ListParams => rule::ListResult;
+        "skill/list": skill::ListParams => skill::ListResult;
+        "prompt/list": prompt::ListParams => prompt::ListResult;
+        "todo/get": todo::GetParams => todo::GetResult;
         "checkpoint/list": checkpoint::ListParams => checkpoint::ListResult;
         "checkpoint/diff": checkpoint::DiffParams => checkpoint::DiffResult;
         "checkpoint/restore": checkpoint::RestoreParams => checkpoint::RestoreResult;
@@ -83,6 +99,11 @@ fn methods(types: &mut SchemaGenerator) -> Map<String, Value> {
         "request/get": request::GetParams => request::GetResult;
         "request/replay": request::ReplayParams => request::ReplayResult;
         "request/projections": request::ProjectionsParams => request::ProjectionsResult;
+        "config/get": config::GetParams => config::GetResult;
+        "config/set": config::SetParams => config::SetResult;
+        "model/list": model::ListParams => model::ListResult;
+        "auth/status": auth::StatusParams => auth::StatusResult;
+        "auth/set": auth::SetParams => auth::ProviderKey;
         "editor/state": editor::StateParams => crate::Done;
         "daemon/status": daemon::StatusParams => daemon::DaemonStatus;
         "daemon/stop": daemon::StopParams => crate::Done;

@@ -1,5 +1,6 @@
 //! Sessions: conversations in a project.
 
+use crate::history::Origin;
 use crate::permission::Ask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,18 @@ pub struct SessionInfo {
     pub model: String,
     /// Questions that wait for an answer.
     pub open_asks: Vec<Ask>,
+    /// The session that it was forked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<Origin>,
+    /// The session whose export it was made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported_from: Option<Origin>,
+    /// Lists leave it out unless they are asked for it. Absent: not.
+    #[serde(default)]
+    pub archived: bool,
+    /// A root of its project is not there: turns are refused until it is back, or the project is relocated. Absent: not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub workspace_missing: bool,
 }
 
 /// What a session does.
@@ -81,6 +94,15 @@ pub struct ListParams {
     /// Of one project only.
     #[serde(default)]
     pub project: Option<String>,
+    /// Words that all stand in the title, in any case and order.
+    #[serde(default)]
+    pub query: Option<String>,
+    /// In one of these states only; absent or empty: in any.
+    #[serde(default)]
+    pub states: Option<Vec<SessionState>>,
+    /// Whether archived sessions are listed; absent: `no`.
+    #[serde(default)]
+    pub archived: Option<Archived>,
     /// `nextCursor` of the page before.
     #[serde(default)]
     pub cursor: Option<String>,
@@ -88,6 +110,19 @@ pub struct ListParams {
     #[serde(default)]
     #[schemars(range(min = 1, max = 500))]
     pub limit: Option<u32>,
+}
+
+/// Whether archived sessions are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Archived {
+    /// They are left out.
+    #[default]
+    No,
+    /// They alone.
+    Only,
+    /// They too.
+    Also,
 }
 
 /// Result of `session/list`: newest first.
@@ -122,6 +157,19 @@ pub struct RenameParams {
     pub idempotency_key: Option<String>,
 }
 
+/// Parameters of `session/archive`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ArchiveParams {
+    /// The session.
+    pub session: String,
+    /// Whether lists leave it out from now on.
+    pub archived: bool,
+    /// The client's key for this call.
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
+}
+
 /// Parameters of `session/setMode`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -130,6 +178,19 @@ pub struct SetModeParams {
     pub session: String,
     /// The new mode: `plan`, `ask`, `accept_edits`, `auto` or `full`.
     pub mode: String,
+    /// The client's key for this call.
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
+}
+
+/// Parameters of `session/setModel`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SetModelParams {
+    /// The session.
+    pub session: String,
+    /// The new model as `provider/model`.
+    pub model: String,
     /// The client's key for this call.
     #[serde(default)]
     pub idempotency_key: Option<String>,
@@ -167,7 +228,7 @@ pub struct DetachParams {
 
 #[cfg(any(feature = "server", feature = "client"))]
 mod api {
-    use super::{ListResult, SessionInfo};
+    use super::{Archived, ListResult, SessionInfo, SessionState};
     use crate::Done;
     use jsonrpsee::proc_macros::rpc;
 
@@ -202,6 +263,9 @@ mod api {
         async fn list(
             &self,
             project: Option<String>,
+            query: Option<String>,
+            states: Option<Vec<SessionState>>,
+            archived: Option<Archived>,
             cursor: Option<String>,
             limit: Option<u32>,
         ) -> jsonrpsee::core::RpcResult<ListResult>;
@@ -219,12 +283,30 @@ mod api {
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
         ) -> jsonrpsee::core::RpcResult<SessionInfo>;
 
+        /// Takes a session out of lists, or puts it back; it is kept in every other respect.
+        #[method(name = "archive", param_kind = map)]
+        async fn archive(
+            &self,
+            session: String,
+            archived: bool,
+            #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
+        ) -> jsonrpsee::core::RpcResult<SessionInfo>;
+
         /// Sets a session's permission mode, from its next decision on.
         #[method(name = "setMode", param_kind = map)]
         async fn set_mode(
             &self,
             session: String,
             mode: String,
+            #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
+        ) -> jsonrpsee::core::RpcResult<SessionInfo>;
+
+        /// Sets a session's model, from its next turn on.
+        #[method(name = "setModel", param_kind = map, with_extensions)]
+        async fn set_model(
+            &self,
+            session: String,
+            model: String,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
         ) -> jsonrpsee::core::RpcResult<SessionInfo>;
 

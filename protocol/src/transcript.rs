@@ -15,6 +15,9 @@ pub struct Item {
     pub step: u64,
     /// When it was made.
     pub at: i64,
+    /// The model does not see it any more: the conversation went back to before it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub out_of_view: bool,
     /// What it is.
     #[serde(flatten)]
     pub body: ItemBody,
@@ -98,6 +101,13 @@ pub enum ItemBody {
         /// For people.
         text: String,
     },
+    /// The conversation went back: the items from `from` up to this one left the model's view.
+    Rewind {
+        /// The first turn that left it.
+        before: u64,
+        /// The first item that left it.
+        from: u64,
+    },
     /// A kind that this build does not know.
     #[serde(other)]
     Unknown,
@@ -169,9 +179,110 @@ pub struct Page {
     pub last: u64,
 }
 
+/// Parameters of `transcript/search`. With neither `session` nor `project`: in all sessions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchParams {
+    /// Words that all stand in an item, in any case and order; 1 to 16 of them.
+    pub query: String,
+    /// In this session only.
+    #[serde(default)]
+    pub session: Option<String>,
+    /// In the sessions of this project only; not together with `session`.
+    #[serde(default)]
+    pub project: Option<String>,
+    /// In items of these kinds only; absent: all that belong to the conversation, so neither `meta` nor `observation`.
+    #[serde(default)]
+    pub kinds: Option<Vec<String>>,
+    /// `nextCursor` of the page before.
+    #[serde(default)]
+    pub cursor: Option<String>,
+    /// At most this many hits, 1 to 200; absent: 50.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 200))]
+    pub limit: Option<u32>,
+}
+
+/// An item that holds all the words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Hit {
+    /// The session.
+    pub session: String,
+    /// Its title; may be empty.
+    pub title: String,
+    /// The item's number.
+    pub item: u64,
+    /// Its turn.
+    pub turn: u64,
+    /// Its kind, such as `user`.
+    pub kind: String,
+    /// When it was made.
+    pub at: i64,
+    /// A piece of its text around a word.
+    pub text: String,
+    /// Where words stand in `text`, in bytes of its UTF-8: `[start, end]`, ascending.
+    pub ranges: Vec<[u64; 2]>,
+}
+
+/// A project whose sessions could not be searched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Skipped {
+    /// Key of the project.
+    pub project: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Result of `transcript/search`: sessions made last first, in each the last items first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchResult {
+    /// The hits; may be none although more come.
+    pub hits: Vec<Hit>,
+    /// Where the search goes on; absent when all was looked through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// How many items this call looked through.
+    pub searched: u64,
+    /// Projects that could not be read, each named once in a call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Skipped>,
+}
+
+/// Parameters of `transcript/rebuild`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RebuildParams {
+    /// The session.
+    pub session: String,
+    /// The client's key for this call.
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
+}
+
+/// Result of `transcript/rebuild`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RebuildResult {
+    /// The session.
+    pub session: String,
+    /// The transcript as a file.
+    pub path: String,
+    /// Its items.
+    pub items: u64,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Saved texts of results that were made again.
+    pub restored: u64,
+    /// Saved texts of results that are gone and cannot be made again.
+    pub lost: u64,
+}
+
 #[cfg(any(feature = "server", feature = "client"))]
 mod api {
-    use super::Page;
+    use super::{Page, RebuildResult, SearchResult};
     use jsonrpsee::proc_macros::rpc;
 
     /// The transcript.
@@ -197,6 +308,26 @@ mod api {
             before: Option<u64>,
             limit: Option<u32>,
         ) -> jsonrpsee::core::RpcResult<Page>;
+
+        /// Looks for words in the transcripts of sessions.
+        #[method(name = "search", param_kind = map)]
+        async fn search(
+            &self,
+            query: String,
+            session: Option<String>,
+            project: Option<String>,
+            kinds: Option<Vec<String>>,
+            cursor: Option<String>,
+            limit: Option<u32>,
+        ) -> jsonrpsee::core::RpcResult<SearchResult>;
+
+        /// Makes the files of a session that are derived from the store anew.
+        #[method(name = "rebuild", param_kind = map)]
+        async fn rebuild(
+            &self,
+            session: String,
+            #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
+        ) -> jsonrpsee::core::RpcResult<RebuildResult>;
     }
 }
 

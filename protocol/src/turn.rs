@@ -63,6 +63,12 @@ pub struct StartParams {
     /// What the user puts beside the text, in order; at most 64.
     #[serde(default)]
     pub attachments: Option<Vec<Attachment>>,
+    /// The session's permission mode from now on, as `session/setMode` sets it; absent: it stays.
+    #[serde(default)]
+    pub mode: Option<String>,
+    /// The session's model from now on, as `session/setModel` sets it; absent: it stays.
+    #[serde(default)]
+    pub model: Option<String>,
     /// The client's key for this prompt; the same key again is the same turn.
     #[serde(default)]
     pub idempotency_key: Option<String>,
@@ -131,6 +137,8 @@ mod api {
             #[argument(rename = "whenBusy")] when_busy: Option<WhenBusy>,
             allow: Option<Vec<String>>,
             attachments: Option<Vec<Attachment>>,
+            mode: Option<String>,
+            model: Option<String>,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
         ) -> jsonrpsee::core::RpcResult<AcceptedTurn>;
 

@@ -3,19 +3,30 @@
 use jsonrpsee::core::client::{BatchResponse, ClientT, Error, Subscription, SubscriptionClientT};
 use jsonrpsee::core::params::BatchRequestBuilder;
 use jsonrpsee::core::traits::ToRpcParams;
+use plimsoll_protocol::auth::{self, AuthApiClient};
 use plimsoll_protocol::checkpoint::{self, CheckpointApiClient};
+use plimsoll_protocol::config::{self, ConfigApiClient};
 use plimsoll_protocol::context::{self, ContextApiClient};
 use plimsoll_protocol::daemon::{DaemonApiClient, StopParams};
 use plimsoll_protocol::editor::{EditorApiClient, EditorFile, LineRange, StateParams};
-use plimsoll_protocol::life::{ClientCapabilities, ClientInfo, InitializeParams, LifeApiClient};
-use plimsoll_protocol::memory::{self, MemoryApiClient};
-use plimsoll_protocol::permission::{Choice, GrantsParams, PermissionApiClient, RespondParams, RevokeParams};
-use plimsoll_protocol::project::{OpenParams, ProjectApiClient, TrustParams};
-use plimsoll_protocol::request::{self, RequestApiClient};
-use plimsoll_protocol::session::{
-    AttachParams, CreateParams, DeleteParams, GetParams, ListParams, RenameParams, SessionApiClient, SetModeParams,
+use plimsoll_protocol::history::{
+    ExportFormat, ExportParams, ForkParams, HistoryApiClient, ImportParams, RewindParams,
 };
-use plimsoll_protocol::transcript::{ReadParams, TranscriptApiClient};
+use plimsoll_protocol::life::{ClientCapabilities, ClientInfo, ClientOptions, InitializeParams, LifeApiClient};
+use plimsoll_protocol::memory::{self, MemoryApiClient};
+use plimsoll_protocol::model::{self, ModelApiClient};
+use plimsoll_protocol::permission::{Choice, GrantsParams, PermissionApiClient, RespondParams, RevokeParams};
+use plimsoll_protocol::project::{self, OpenParams, ProjectApiClient, TrustParams};
+use plimsoll_protocol::prompt::PromptApiClient;
+use plimsoll_protocol::request::{self, RequestApiClient};
+use plimsoll_protocol::rule::RuleApiClient;
+use plimsoll_protocol::session::{
+    self, AttachParams, CreateParams, DeleteParams, GetParams, RenameParams, SessionApiClient, SetModeParams,
+    SetModelParams,
+};
+use plimsoll_protocol::skill::SkillApiClient;
+use plimsoll_protocol::todo::TodoApiClient;
+use plimsoll_protocol::transcript::{self, ReadParams, TranscriptApiClient};
 use plimsoll_protocol::turn::{CancelParams, StartParams, SteerParams, TurnApiClient, WhenBusy};
 use plimsoll_protocol::version::PROTOCOL;
 use serde::Serialize;
@@ -87,10 +98,19 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
         client_info: ClientInfo { name: "n".into(), version: some("1") },
         protocol_version: PROTOCOL,
         capabilities: Some(ClientCapabilities {}),
+        options: Some(ClientOptions {
+            model: some("a/b"),
+            mode: some("ask"),
+            language: some("de"),
+            max_steps: Some(9),
+        }),
     };
     expect("initialize", &p);
-    let InitializeParams { client_info, protocol_version, capabilities } = p;
-    let _ = recorder.initialize(client_info, protocol_version.to_string(), capabilities).await;
+    let InitializeParams { client_info, protocol_version, capabilities, options } = p;
+    let _ = recorder.initialize(client_info, protocol_version.to_string(), capabilities, options).await;
+
+    expect("shutdown", &json!({}));
+    let _ = recorder.shutdown().await;
 
     let p = OpenParams { roots: vec!["/a".into()], idempotency_key: some("k") };
     expect("project/open", &p);
@@ -117,10 +137,8 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     let CreateParams { project, title, mode, model, idempotency_key, base_prompt } = p;
     let _ = recorder.create(project, title, mode, model, base_prompt, idempotency_key).await;
 
-    let p = ListParams { project: some("p"), cursor: some("c"), limit: Some(5) };
-    expect("session/list", &p);
-    let ListParams { project, cursor, limit } = p;
-    let _ = SessionApiClient::list(&recorder, project, cursor, limit).await;
+    store_calls(&recorder, &mut expect).await;
+    history_calls(&recorder, &mut expect).await;
 
     let p = GetParams { session: "s".into() };
     expect("session/get", &p);
@@ -136,6 +154,11 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     expect("session/setMode", &p);
     let SetModeParams { session, mode, idempotency_key } = p;
     let _ = recorder.set_mode(session, mode, idempotency_key).await;
+
+    let p = SetModelParams { session: "s".into(), model: "a/b".into(), idempotency_key: some("k") };
+    expect("session/setModel", &p);
+    let SetModelParams { session, model, idempotency_key } = p;
+    let _ = recorder.set_model(session, model, idempotency_key).await;
 
     let p = DeleteParams { session: "s".into(), idempotency_key: some("k") };
     expect("session/delete", &p);
@@ -160,11 +183,13 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
         when_busy: Some(WhenBusy::Refuse),
         allow: Some(vec!["grep".into()]),
         attachments: Some(vec![plimsoll_protocol::turn::Attachment::File { path: "a".into(), lines: None }]),
+        mode: some("plan"),
+        model: some("a/b"),
         idempotency_key: some("k"),
     };
     expect("turn/start", &p);
-    let StartParams { session, text, when_busy, allow, attachments, idempotency_key } = p;
-    let _ = recorder.start(session, text, when_busy, allow, attachments, idempotency_key).await;
+    let StartParams { session, text, when_busy, allow, attachments, mode, model, idempotency_key } = p;
+    let _ = recorder.start(session, text, when_busy, allow, attachments, mode, model, idempotency_key).await;
 
     let p = SteerParams { session: "s".into(), text: "t".into(), idempotency_key: some("k") };
     expect("turn/steer", &p);
@@ -196,6 +221,7 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     expect("permission/revoke", &p);
     let RevokeParams { project, grant, idempotency_key } = p;
     let _ = recorder.revoke(project, grant, idempotency_key).await;
+    configuration_calls(&recorder, &mut expect).await;
     checkpoint_calls(&recorder, &mut expect).await;
     context_calls(&recorder, &mut expect).await;
     memory_calls(&recorder, &mut expect).await;
@@ -215,7 +241,7 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     let _ = recorder.state(project, files, idempotency_key).await;
 
     expect("daemon/status", &json!({}));
-    let _ = recorder.status().await;
+    let _ = DaemonApiClient::status(&recorder).await;
 
     let p = StopParams { idempotency_key: some("k") };
     expect("daemon/stop", &p);
@@ -227,6 +253,94 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     let mut named: Vec<&String> = document["methods"].as_object().unwrap().keys().collect();
     named.sort_unstable();
     assert_eq!(expected.keys().collect::<Vec<_>>(), named);
+}
+
+async fn configuration_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn erased::Params) -> Option<Value>) {
+    let p = config::GetParams { key: some("model"), project: some("p") };
+    expect("config/get", &p);
+    let config::GetParams { key, project } = p;
+    let _ = ConfigApiClient::get(recorder, key, project).await;
+
+    let p = config::SetParams { key: "model".into(), value: json!("a/b"), idempotency_key: some("k") };
+    expect("config/set", &p);
+    let config::SetParams { key, value, idempotency_key } = p;
+    let _ = ConfigApiClient::set(recorder, key, value, idempotency_key).await;
+
+    let p = model::ListParams { project: some("p") };
+    expect("model/list", &p);
+    let model::ListParams { project } = p;
+    let _ = ModelApiClient::list(recorder, project).await;
+
+    expect("auth/status", &json!({}));
+    let _ = AuthApiClient::status(recorder).await;
+
+    let p = auth::SetParams { provider: "a".into(), key: Some(auth::Key("k".into())), idempotency_key: some("k") };
+    expect("auth/set", &p);
+    let auth::SetParams { provider, key, idempotency_key } = p;
+    let _ = AuthApiClient::set(recorder, provider, key, idempotency_key).await;
+}
+
+async fn history_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn erased::Params) -> Option<Value>) {
+    let p = ForkParams { session: "s".into(), item: Some(4), title: some("t"), idempotency_key: some("k") };
+    expect("session/fork", &p);
+    let ForkParams { session, item, title, idempotency_key } = p;
+    let _ = HistoryApiClient::fork(recorder, session, item, title, idempotency_key).await;
+
+    let p = RewindParams { session: "s".into(), turn: 3, idempotency_key: some("k") };
+    expect("session/rewind", &p);
+    let RewindParams { session, turn, idempotency_key } = p;
+    let _ = HistoryApiClient::rewind(recorder, session, turn, idempotency_key).await;
+
+    let p = ExportParams { session: "s".into(), format: ExportFormat::Jsonl, offset: Some(7), limit: Some(9) };
+    expect("session/export", &p);
+    let ExportParams { session, format, offset, limit } = p;
+    let _ = HistoryApiClient::export(recorder, session, format, offset, limit).await;
+
+    let p = ImportParams { project: "p".into(), data: "{}".into(), idempotency_key: some("k") };
+    expect("session/import", &p);
+    let ImportParams { project, data, idempotency_key } = p;
+    let _ = HistoryApiClient::import(recorder, project, data, idempotency_key).await;
+}
+
+async fn store_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn erased::Params) -> Option<Value>) {
+    let p = session::ListParams {
+        project: some("p"),
+        query: some("q"),
+        states: Some(vec![session::SessionState::Idle]),
+        archived: Some(session::Archived::Only),
+        cursor: some("c"),
+        limit: Some(5),
+    };
+    expect("session/list", &p);
+    let session::ListParams { project, query, states, archived, cursor, limit } = p;
+    let _ = SessionApiClient::list(recorder, project, query, states, archived, cursor, limit).await;
+
+    let p = session::ArchiveParams { session: "s".into(), archived: true, idempotency_key: some("k") };
+    expect("session/archive", &p);
+    let session::ArchiveParams { session, archived, idempotency_key } = p;
+    let _ = SessionApiClient::archive(recorder, session, archived, idempotency_key).await;
+
+    let p = project::RelocateParams { project: "p".into(), roots: vec!["/w".into()], idempotency_key: some("k") };
+    expect("project/relocate", &p);
+    let project::RelocateParams { project, roots, idempotency_key } = p;
+    let _ = ProjectApiClient::relocate(recorder, project, roots, idempotency_key).await;
+
+    let p = transcript::SearchParams {
+        query: "q".into(),
+        session: some("s"),
+        project: some("p"),
+        kinds: Some(vec!["user".into()]),
+        cursor: some("c"),
+        limit: Some(5),
+    };
+    expect("transcript/search", &p);
+    let transcript::SearchParams { query, session, project, kinds, cursor, limit } = p;
+    let _ = TranscriptApiClient::search(recorder, query, session, project, kinds, cursor, limit).await;
+
+    let p = transcript::RebuildParams { session: "s".into(), idempotency_key: some("k") };
+    expect("transcript/rebuild", &p);
+    let transcript::RebuildParams { session, idempotency_key } = p;
+    let _ = TranscriptApiClient::rebuild(recorder, session, idempotency_key).await;
 }
 
 async fn checkpoint_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn erased::Params) -> Option<Value>) {
@@ -260,6 +374,32 @@ async fn memory_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn er
     expect("memory/list", &p);
     let memory::ListParams { project } = p;
     let _ = MemoryApiClient::list(recorder, project).await;
+
+    let p = memory::GetParams { project: "p".into(), id: "m3".into() };
+    expect("memory/get", &p);
+    let memory::GetParams { project, id } = p;
+    let _ = MemoryApiClient::get(recorder, project, id).await;
+
+    let p = memory::PutParams {
+        project: "p".into(),
+        id: some("m3"),
+        scope: Some(memory::MemoryScope::User),
+        title: some("t"),
+        text: some("x"),
+        idempotency_key: some("k"),
+    };
+    expect("memory/put", &p);
+    let memory::PutParams { project, id, scope, title, text, idempotency_key } = p;
+    let _ = MemoryApiClient::put(recorder, project, id, scope, title, text, idempotency_key).await;
+
+    expect("rule/list", &json!({"project": "p"}));
+    let _ = RuleApiClient::list(recorder, "p".into()).await;
+    expect("skill/list", &json!({"project": "p"}));
+    let _ = SkillApiClient::list(recorder, "p".into()).await;
+    expect("prompt/list", &json!({"session": "s"}));
+    let _ = PromptApiClient::list(recorder, "s".into()).await;
+    expect("todo/get", &json!({"session": "s"}));
+    let _ = TodoApiClient::get(recorder, "s".into()).await;
 
     let p = memory::DeleteParams { project: "p".into(), id: "m3".into(), idempotency_key: some("k") };
     expect("memory/delete", &p);

@@ -3,6 +3,10 @@
 #[cfg(test)]
 mod client;
 #[cfg(test)]
+mod complete;
+#[cfg(test)]
 mod reference;
 #[cfg(test)]
 mod schema;
+#[cfg(test)]
+mod typescript;

@@ -52,9 +52,13 @@ macro_rules! check {
 }
 
 check! {
+    "auth/set": auth::SetParams => auth::ProviderKey;
+    "auth/status": auth::StatusParams => auth::StatusResult;
     "checkpoint/diff": checkpoint::DiffParams => checkpoint::DiffResult;
     "checkpoint/list": checkpoint::ListParams => checkpoint::ListResult;
     "checkpoint/restore": checkpoint::RestoreParams => checkpoint::RestoreResult;
+    "config/get": config::GetParams => config::GetResult;
+    "config/set": config::SetParams => config::SetResult;
     "context/inspect": context::InspectParams => context::Inspection;
     "context/preview": context::PreviewParams => context::Inspection;
     "daemon/status": daemon::StatusParams => daemon::DaemonStatus;
@@ -62,26 +66,43 @@ check! {
     "editor/state": editor::StateParams => Done;
     "initialize": life::InitializeParams => life::InitializeResult;
     "memory/delete": memory::DeleteParams => Done;
+    "memory/get": memory::GetParams => memory::GetResult;
     "memory/list": memory::ListParams => memory::ListResult;
+    "memory/put": memory::PutParams => memory::Memory;
+    "model/list": model::ListParams => model::ListResult;
     "permission/grants": permission::GrantsParams => permission::GrantsResult;
     "permission/respond": permission::RespondParams => permission::RespondResult;
     "permission/revoke": permission::RevokeParams => Done;
     "project/list": project::ListParams => project::ListResult;
     "project/open": project::OpenParams => project::Project;
+    "project/relocate": project::RelocateParams => project::Project;
     "project/trust": project::TrustParams => project::Project;
+    "prompt/list": prompt::ListParams => prompt::ListResult;
     "request/get": request::GetParams => request::GetResult;
     "request/list": request::ListParams => request::ListResult;
     "request/projections": request::ProjectionsParams => request::ProjectionsResult;
     "request/replay": request::ReplayParams => request::ReplayResult;
+    "rule/list": rule::ListParams => rule::ListResult;
+    "session/archive": session::ArchiveParams => session::SessionInfo;
     "session/attach": session::AttachParams => String;
     "session/create": session::CreateParams => session::SessionInfo;
     "session/delete": session::DeleteParams => Done;
     "session/detach": session::DetachParams => bool;
+    "session/export": history::ExportParams => history::ExportResult;
+    "session/fork": history::ForkParams => session::SessionInfo;
     "session/get": session::GetParams => session::SessionInfo;
+    "session/import": history::ImportParams => session::SessionInfo;
     "session/list": session::ListParams => session::ListResult;
     "session/rename": session::RenameParams => session::SessionInfo;
+    "session/rewind": history::RewindParams => session::SessionInfo;
     "session/setMode": session::SetModeParams => session::SessionInfo;
+    "session/setModel": session::SetModelParams => session::SessionInfo;
+    "shutdown": life::ShutdownParams => Done;
+    "skill/list": skill::ListParams => skill::ListResult;
+    "todo/get": todo::GetParams => todo::GetResult;
     "transcript/read": transcript::ReadParams => transcript::Page;
+    "transcript/rebuild": transcript::RebuildParams => transcript::RebuildResult;
+    "transcript/search": transcript::SearchParams => transcript::SearchResult;
     "turn/cancel": turn::CancelParams => Done;
     "turn/start": turn::StartParams => turn::AcceptedTurn;
     "turn/steer": turn::SteerParams => Done;
