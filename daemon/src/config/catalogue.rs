@@ -16,6 +16,13 @@ pub struct Facts {
     pub price: Option<Price>,
 }
 
+/// The models of a well-known host that are known by their whole name, in the table's order.
+pub fn names(provider: &str) -> impl Iterator<Item = &'static str> {
+    let host = Catalog::builtin().provider(provider);
+    let models = host.into_iter().flat_map(|host| host.models.iter());
+    models.filter(|model| !model.family).map(|model| model.name.as_str())
+}
+
 /// The facts about the provider's model of this name; none when the catalogue does not have it.
 pub fn facts(provider: &str, name: &str) -> Option<Facts> {
     let catalog = Catalog::builtin();

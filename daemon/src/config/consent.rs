@@ -1,13 +1,9 @@
 //! Writes down what a person chose when asked about a key or a server that was found: into their own configuration, in
 //! which everything else stays as it is, comments and order included. Only `plimsoll ask` on a terminal calls this.
 
-use super::error::{ConfigError, Place};
-use super::raw::{RawConfig, read_text};
-use std::fs::DirBuilder;
-use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
+use super::write::{self, WriteError, below, set_first};
 use std::path::Path;
-use toml_edit::{DocumentMut, Item, Table, TableLike, value};
+use toml_edit::{DocumentMut, Item, value};
 
 /// Smallest and largest window that a configuration takes; another one is not written.
 const WINDOWS: std::ops::RangeInclusive<u64> = 1_024..=100_000_000;
@@ -32,22 +28,6 @@ pub struct Server {
     pub context_window: Option<u64>,
 }
 
-/// The choice cannot be written down.
-#[derive(Debug, thiserror::Error)]
-pub enum ConsentError {
-    /// What is written there is not valid, so nothing is added to it.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The system refuses.
-    #[error("{} cannot be written: {source}", path.display())]
-    Write {
-        /// The file.
-        path: std::path::PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-}
-
 impl Choice {
     /// The lines that a configuration needs for it.
     pub fn lines(&self) -> String {
@@ -57,7 +37,7 @@ impl Choice {
     }
 
     /// Writes it into `file`, which is made when it is missing; readable by its owner only afterwards.
-    pub fn write(&self, file: &Path) -> Result<(), ConsentError> {
+    pub fn write(&self, file: &Path) -> Result<(), WriteError> {
         change(file, |document| self.put(document))
     }
 
@@ -65,7 +45,7 @@ impl Choice {
     /// leaves the name to it.
     fn put(&self, document: &mut DocumentMut) {
         let Some(server) = &self.server else {
-            set_first(document, "model", &format!("{}/{}", self.provider, self.model));
+            set_first(document, "model", value(format!("{}/{}", self.provider, self.model)));
             return;
         };
         let written = |name: &str| document.get("providers").and_then(|providers| providers.get(name));
@@ -75,7 +55,7 @@ impl Choice {
         let numbered = (2_u32..).map(|number| format!("{}-{number}", self.provider));
         let mut names = std::iter::once(self.provider.clone()).chain(numbered);
         let name = names.find(|name| same(name)).unwrap_or_else(|| self.provider.clone());
-        set_first(document, "model", &format!("{name}/{}", self.model));
+        set_first(document, "model", value(format!("{name}/{}", self.model)));
         let provider =
             below(document.as_table_mut(), "providers", true).and_then(|providers| below(providers, &name, false));
         let Some(provider) = provider else { return };
@@ -94,7 +74,7 @@ impl Choice {
 }
 
 /// Writes down that nothing that is found is offered any more.
-pub fn never_offer(file: &Path) -> Result<(), ConsentError> {
+pub fn never_offer(file: &Path) -> Result<(), WriteError> {
     change(file, |document| {
         if let Some(consent) = below(document.as_table_mut(), "consent", false) {
             consent.insert("offer", value(false));
@@ -102,56 +82,12 @@ pub fn never_offer(file: &Path) -> Result<(), ConsentError> {
     })
 }
 
-/// The table of this name, made when it is missing. An `implicit` one gets no head of its own.
-fn below<'a>(table: &'a mut dyn TableLike, name: &str, implicit: bool) -> Option<&'a mut dyn TableLike> {
-    let made = || {
-        let mut made = Table::new();
-        made.set_implicit(implicit);
-        Item::Table(made)
-    };
-    table.entry(name).or_insert_with(made).as_table_like_mut()
-}
-
-/// A value of the document itself. In a file of nothing but comments these stay above it.
-fn set_first(document: &mut DocumentMut, name: &str, text: &str) {
-    let head = document.trailing().as_str().unwrap_or_default().to_owned();
-    let only_comments = document.is_empty() && !head.is_empty();
-    document.insert(name, value(text));
-    if only_comments {
-        document.set_trailing("");
-        if let Some(mut key) = document.key_mut(name) {
-            let head = if head.ends_with('\n') { head } else { format!("{head}\n") };
-            key.leaf_decor_mut().set_prefix(head);
-        }
-    }
-}
-
-fn change(file: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result<(), ConsentError> {
-    let text = read_text(file)?.map(|content| content.text).unwrap_or_default();
-    // Read as everybody reads it first: what is wrong there is told in the usual words.
-    RawConfig::parse(file, &text)?;
-    let broken = |problem: String| ConfigError {
-        place: Place::WholeFile(file.to_owned()),
-        problem,
-        fix: "Write the choice into it yourself".to_owned(),
-    };
-    let mut document: DocumentMut = text.parse().map_err(|error| broken(format!("cannot be changed: {error}")))?;
-    change(&mut document);
-    let text = document.to_string();
-    // Nothing replaces a configuration that would not be one.
-    RawConfig::parse(file, &text)?;
-    replace(file, &text).map_err(|source| ConsentError::Write { path: file.to_owned(), source })
-}
-
-/// Replaces the file as a whole by a private one. A link stays one: people keep their configuration elsewhere.
-fn replace(file: &Path, text: &str) -> io::Result<()> {
-    let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    let folder = file.parent().unwrap_or_else(|| Path::new("/"));
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let mut fresh = tempfile::Builder::new().prefix(".config.toml.").tempfile_in(folder)?;
-    fresh.write_all(text.as_bytes())?;
-    fresh.as_file().sync_all()?;
-    fresh.persist(&file).map_err(|error| error.error)?;
+fn change(file: &Path, change: impl Fn(&mut DocumentMut)) -> Result<(), WriteError> {
+    write::change(file, |text| {
+        let mut document = write::document(file, text)?;
+        change(&mut document);
+        Ok(document.to_string())
+    })?;
     Ok(())
 }
 
@@ -242,7 +178,7 @@ mod tests {
         let file = folder.path().join("config.toml");
         for wrong in ["model = ", "providers = 3\n", "[consent]\noffer = \"no\"\n"] {
             std::fs::write(&file, wrong).unwrap();
-            assert!(matches!(server(None).write(&file), Err(ConsentError::Config(_))), "{wrong}");
+            assert!(matches!(server(None).write(&file), Err(WriteError::Config(_))), "{wrong}");
             assert_eq!(std::fs::read_to_string(&file).unwrap(), wrong);
         }
     }

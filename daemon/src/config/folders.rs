@@ -157,6 +157,12 @@ impl Folders {
     }
 }
 
+/// The user's home folder, and the folder of configurations of all programs.
+pub fn user_folders() -> Result<(PathBuf, PathBuf), FolderError> {
+    let folders = directories::BaseDirs::new().ok_or(FolderError::NoHome)?;
+    Ok((folders.home_dir().to_owned(), folders.config_dir().to_owned()))
+}
+
 /// Opens a file of ours for reading and writing, made with mode 0600 whatever the umask, tightened when it was wider.
 pub fn private_file(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;

@@ -80,6 +80,16 @@ impl Permissions {
         Ok(())
     }
 
+    /// The freest mode that the administrator allows, when there is one.
+    pub(super) fn max_mode(&self) -> Option<PermissionMode> {
+        self.managed.max_mode.as_ref().map(|max| max.value)
+    }
+
+    /// Folders that commands may write, as they are written.
+    pub(super) fn writable_as_written(&self) -> &[String] {
+        &self.writable
+    }
+
     /// The mode that counts where a session is in `mode`: never freer than the administrator allows.
     pub fn held(&self, mode: PermissionMode) -> PermissionMode {
         match (&self.managed.mode, &self.managed.max_mode) {

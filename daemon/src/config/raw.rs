@@ -3,16 +3,18 @@
 //! the files together.
 
 mod context;
+mod leaves;
 mod permissions;
 mod prompt;
 mod provider;
 mod sources;
 mod table;
 
-pub use context::RawContext;
+pub use context::{RESULT_TOKENS_MAX, RESULT_TOKENS_MIN, RawContext};
+pub use leaves::{Leaf, leaves, without_line};
 pub use permissions::{RawPermissions, rule};
 pub use prompt::RawPrompt;
-pub use provider::RawProvider;
+pub use provider::{CACHE_LIFETIME_LIMIT, OUTPUT_LIMIT, RawProvider, TEMPERATURE_MAX, TOKENS_LIMIT, WINDOW_MIN};
 pub use sources::RawSources;
 
 use super::error::{ConfigError, Place};
@@ -65,11 +67,11 @@ pub struct RawConfig {
 }
 
 /// The most that `limits.session_cost` may be, in US dollars: more is a slip of the finger.
-const SESSION_COST_LIMIT: f32 = 1_000_000.0;
+pub const SESSION_COST_LIMIT: f32 = 1_000_000.0;
 /// Most steps of a turn that a file may ask for; more than this is a loop that nobody watches.
 pub const MAX_STEPS_LIMIT: u64 = 10_000;
 /// A year: longer is the same as never, which is written 0.
-const IDLE_MINUTES_LIMIT: u64 = 525_600;
+pub const IDLE_MINUTES_LIMIT: u64 = 525_600;
 
 impl RawConfig {
     /// Reads a file; one that does not exist says nothing.

@@ -3,16 +3,18 @@
 
 mod budget;
 mod found;
+mod model;
+mod models;
+mod project;
 
 pub use found::FoundKey;
 
 use super::PermissionMode;
-use super::catalogue;
 use super::env;
 use super::error::{ConfigError, Place};
 use super::folders::Folders;
-use super::nearest::nearest;
 use super::permissions::Permissions;
+use super::places::Places;
 use super::prompts::PromptChoice;
 use super::raw::{Located, MAX_STEPS_LIMIT, RawConfig, RawContext, RawProvider, bad_model_id, split_model_id};
 use super::sources::Sources;
@@ -26,7 +28,6 @@ use std::path::{Path, PathBuf};
 /// The built-in model that needs no network and no key.
 pub const OFFLINE_MODEL: &str = "offline/retrieval";
 const OFFLINE: &str = "offline";
-const RETRIEVAL: &str = "retrieval";
 
 /// Steps of one turn when nothing is configured: more than any useful turn takes, few enough to end a loop.
 const DEFAULT_MAX_STEPS: u32 = 100;
@@ -34,12 +35,6 @@ const DEFAULT_MAX_STEPS: u32 = 100;
 const DEFAULT_IDLE_STOP_MINUTES: u32 = 30;
 /// Tokens assumed for a model of which nothing is known: what even small local servers offer.
 const UNKNOWN_WINDOW: u64 = 32_768;
-/// Tokens of an answer assumed for a model of which nothing is known.
-const UNKNOWN_OUTPUT: u32 = 4_096;
-/// Seconds that a prefix stays cached when nothing is known: the shortest of the vendors' lifetimes.
-const DEFAULT_CACHE_LIFETIME_S: u64 = 300;
-/// The window of the offline model: it reads what it is given, so only memory bounds it.
-const OFFLINE_WINDOW: u64 = 131_072;
 
 /// What a client asks for over everything but the managed file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,6 +45,35 @@ pub struct Overrides {
     pub mode: Option<String>,
     /// A language.
     pub language: Option<String>,
+    /// Most steps of one turn.
+    pub max_steps: Option<u32>,
+}
+
+impl Overrides {
+    /// With what was asked for before, where this says nothing.
+    #[must_use]
+    pub fn over(self, before: &Self) -> Self {
+        Self {
+            model: self.model.or_else(|| before.model.clone()),
+            mode: self.mode.or_else(|| before.mode.clone()),
+            language: self.language.or_else(|| before.language.clone()),
+            max_steps: self.max_steps.or(before.max_steps),
+        }
+    }
+
+    /// Whether each has the form that it must have. Whether there is such a model is known when it is used.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if let Some(model) = &self.model {
+            check_model(model, Place::Option("model"))?;
+        }
+        if let Some(mode) = &self.mode {
+            parse_mode(mode, Place::Option("mode"))?;
+        }
+        match self.max_steps {
+            Some(steps) => checked_steps(&steps.to_string(), Place::Option("maxSteps")).map(|_| ()),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The configuration of one client in one project.
@@ -81,6 +105,8 @@ pub struct Config {
     managed_model: Option<Located<String>>,
     file: PathBuf,
     offer: bool,
+    /// Who said what counts, where somebody did.
+    places: Places,
 }
 
 impl Config {
@@ -97,10 +123,20 @@ impl Config {
         project_root: Option<&Path>,
         overrides: &Overrides,
     ) -> Result<Self, ConfigError> {
+        let user = RawConfig::read(&folders.config_file())?;
+        Self::with_user(folders, user, env, project_root, overrides)
+    }
+
+    /// The same with this in the place of what the user's file says.
+    pub(super) fn with_user(
+        folders: &Folders,
+        user: RawConfig,
+        env: &BTreeMap<String, String>,
+        project_root: Option<&Path>,
+        overrides: &Overrides,
+    ) -> Result<Self, ConfigError> {
         let managed = RawConfig::read(&folders.managed)?;
-        let file = folders.config_file();
-        let user = RawConfig::read(&file)?;
-        let mut config = Self::of_user(file, user, &managed)?;
+        let mut config = Self::of_user(folders.config_file(), user, &managed)?;
         if let Some(root) = project_root {
             config.add_project(&root.join(".plimsoll").join("config.toml"));
         }
@@ -112,7 +148,7 @@ impl Config {
     }
 
     fn of_user(file: PathBuf, user: RawConfig, managed: &RawConfig) -> Result<Self, ConfigError> {
-        let mut providers = user.providers;
+        let mut providers = user.providers.clone();
         providers.extend(managed.providers.clone());
         if let Some(taken) = providers.get(OFFLINE) {
             return Err(ConfigError {
@@ -122,7 +158,9 @@ impl Config {
             });
         }
         let mut warnings = managed.warnings.clone();
-        warnings.extend(user.warnings);
+        warnings.extend(user.warnings.iter().cloned());
+        let mut places = Places::default();
+        places.take(&user);
         let mut sources = Sources::default();
         sources.add(managed.sources.clone());
         sources.add(user.sources);
@@ -150,60 +188,8 @@ impl Config {
             managed_model: None,
             file,
             offer: managed.offer.as_ref().or(user.offer.as_ref()).is_none_or(|offer| offer.value),
+            places,
         })
-    }
-
-    fn add_project(&mut self, file: &Path) {
-        let project = match RawConfig::read(file) {
-            Ok(project) => project,
-            Err(error) => {
-                self.warnings.push(format!("this project's configuration is ignored: {error}"));
-                return;
-            }
-        };
-        self.warnings.extend(project.warnings);
-        let mut ignored = |place: &Place, why: &str| self.warnings.push(format!("{place}: ignored: {why}"));
-        for provider in project.providers.values() {
-            ignored(
-                &provider.place,
-                "a project cannot name hosts, keys or programs; move it to your own configuration",
-            );
-        }
-        if let Some(offer) = &project.offer {
-            ignored(&offer.place, "a project does not speak for you; set it in your own configuration");
-        }
-        if let Some(minutes) = &project.idle_stop_minutes {
-            ignored(&minutes.place, "the daemon serves all projects; set it in your own configuration");
-        }
-        for tokens in project.context.written() {
-            ignored(&tokens.place, "what results cost is yours to say; set it in your own configuration");
-        }
-        if let Some(steps) = &project.max_steps_per_turn {
-            if steps.value <= self.max_steps_per_turn {
-                self.max_steps_per_turn = steps.value;
-            } else {
-                ignored(&steps.place, "a project cannot raise the limit");
-            }
-        }
-        if let Some(cost) = &project.session_cost {
-            match (limit(cost.value), self.session_cost) {
-                (Some(cost), known) if known.is_none_or(|known| cost <= known) => self.session_cost = Some(cost),
-                (None, None) => {}
-                _ => ignored(&cost.place, "a project cannot raise the limit"),
-            }
-        }
-        self.sources.add_project(&project.sources, &mut self.warnings);
-        self.permissions.add_project(project.permissions, &mut self.warnings);
-        PromptChoice::ignore(&project.prompt, &mut self.warnings);
-        if let Some(language) = project.language {
-            self.language = Some(language.value);
-        }
-        if let Some(model) = project.model {
-            match self.find(&model.value, &model.place) {
-                Ok(_) => (self.model_id, self.model_place) = (model.value, model.place),
-                Err(error) => self.warnings.push(format!("{error} (this project's choice of model is ignored)")),
-            }
-        }
     }
 
     fn add_environment(&mut self, env: &BTreeMap<String, String>) -> Result<(), ConfigError> {
@@ -213,17 +199,15 @@ impl Config {
         }
         if let Some(mode) = set(env::MODE) {
             self.permissions.mode = parse_mode(mode, Place::Variable(env::MODE))?;
+            self.places.set("permissions.mode", &Place::Variable(env::MODE));
         }
         if let Some(language) = set(env::LANGUAGE) {
             self.language = Some(language.to_owned());
+            self.places.set("language", &Place::Variable(env::LANGUAGE));
         }
         if let Some(steps) = set(env::MAX_STEPS) {
-            let number = steps.parse().ok().filter(|steps| (1..=MAX_STEPS_LIMIT).contains(&u64::from(*steps)));
-            self.max_steps_per_turn = number.ok_or_else(|| ConfigError {
-                place: Place::Variable(env::MAX_STEPS),
-                problem: format!("`{}` is not a number of steps", steps.chars().take(40).collect::<String>()),
-                fix: format!("Write a whole number from 1 to {MAX_STEPS_LIMIT}"),
-            })?;
+            self.max_steps_per_turn = checked_steps(steps, Place::Variable(env::MAX_STEPS))?;
+            self.places.set("limits.max_steps_per_turn", &Place::Variable(env::MAX_STEPS));
         }
         Ok(())
     }
@@ -234,14 +218,25 @@ impl Config {
         }
         if let Some(mode) = &overrides.mode {
             self.permissions.mode = parse_mode(mode, Place::Option("mode"))?;
+            self.places.set("permissions.mode", &Place::Option("mode"));
         }
         if let Some(language) = &overrides.language {
             self.language = Some(language.clone());
+            self.places.set("language", &Place::Option("language"));
+        }
+        if let Some(steps) = overrides.max_steps {
+            self.max_steps_per_turn = checked_steps(&steps.to_string(), Place::Option("maxSteps"))?;
+            self.places.set("limits.max_steps_per_turn", &Place::Option("maxSteps"));
         }
         Ok(())
     }
 
     fn add_managed(&mut self, managed: RawConfig) -> Result<(), ConfigError> {
+        self.places.take(&managed);
+        if let Some(max) = managed.permissions.max_mode.as_ref().filter(|max| max.value < self.permissions.mode) {
+            self.places
+                .set("permissions.mode", managed.permissions.mode.as_ref().map_or(&max.place, |mode| &mode.place));
+        }
         if let Some(model) = managed.model {
             (self.model_id, self.model_place) = (model.value.clone(), model.place.clone());
             self.managed_model = Some(model);
@@ -307,10 +302,7 @@ impl Config {
     }
 
     fn choose_model(&mut self, id: &str, place: Place) -> Result<(), ConfigError> {
-        if split_model_id(id).is_none() {
-            return Err(bad_model_id(place, format!("`{id}` is not of the form provider/model")));
-        }
-        (self.model_id, self.model_place) = (id.to_owned(), place);
+        (self.model_id, self.model_place) = (id.to_owned(), check_model(id, place)?);
         Ok(())
     }
 
@@ -333,87 +325,6 @@ impl Config {
         }
     }
 
-    fn find(&self, id: &str, place: &Place) -> Result<(ModelProfile, Endpoint), ConfigError> {
-        let Some((provider, name)) = split_model_id(id) else {
-            return Err(bad_model_id(place.clone(), format!("`{id}` is not of the form provider/model")));
-        };
-        if provider == OFFLINE {
-            return if name == RETRIEVAL { Ok(offline()) } else { Err(no_such_offline_model(id, place)) };
-        }
-        let endpoint = self.endpoint(provider, place)?;
-        let written = self.providers.get(provider).and_then(|provider| provider.models.get(name));
-        let known = catalogue::facts(provider, name);
-        let window = self.written_window(provider, name).unwrap_or(UNKNOWN_WINDOW);
-        let max_output = written
-            .and_then(|model| model.max_output)
-            .or_else(|| known.as_ref().map(|facts| facts.max_output))
-            .unwrap_or(UNKNOWN_OUTPUT)
-            // A written window below the catalogue's limit of answers must still leave room for a request.
-            .min(u32::try_from(window / 2).unwrap_or(u32::MAX).max(1));
-        let cache_lifetime_s = written
-            .and_then(|model| model.cache_lifetime_s)
-            .or_else(|| known.as_ref().map(|facts| facts.cache_lifetime_s))
-            .unwrap_or(DEFAULT_CACHE_LIFETIME_S);
-        let profile = ModelProfile {
-            provider: provider.to_owned(),
-            name: name.to_owned(),
-            api: endpoint.api,
-            context_window: window,
-            max_output,
-            temperature: written.and_then(|model| model.temperature),
-            cache_lifetime_s,
-            images: written
-                .and_then(|model| model.images)
-                .or(known.as_ref().map(|facts| facts.images))
-                .unwrap_or_default(),
-            price: known.and_then(|facts| facts.price),
-        };
-        Ok((profile, endpoint))
-    }
-
-    fn written_window(&self, provider: &str, name: &str) -> Option<u64> {
-        let written = self.providers.get(provider).and_then(|provider| provider.models.get(name));
-        written
-            .and_then(|model| model.context_window)
-            .or_else(|| catalogue::facts(provider, name).map(|facts| facts.context_window))
-    }
-
-    fn endpoint(&self, name: &str, place: &Place) -> Result<Endpoint, ConfigError> {
-        let host = hosts().find(|host| host.name == name);
-        let Some(written) = self.providers.get(name) else {
-            let host = host.ok_or_else(|| self.no_such_provider(name, place))?;
-            return Ok(Endpoint {
-                name: name.to_owned(),
-                api: host.api,
-                base_url: host.base_url.clone(),
-                key: usual_key(host),
-                headers: Vec::new(),
-            });
-        };
-        let missing = |key: &str, fix: &str| ConfigError {
-            place: written.place.clone(),
-            problem: format!("has no {key}"),
-            fix: fix.to_owned(),
-        };
-        let api = written.api.as_ref().map(|api| api.value).or_else(|| host.map(|host| host.api));
-        let api = api.ok_or_else(|| {
-            missing("api", "Write `api = \"openai-chat\"` or `api = \"anthropic-messages\"` below it")
-        })?;
-        let own_url = written.base_url.as_ref().map(|url| url.value.clone());
-        // The well-known key goes to the well-known host only: another server at this name is open until told.
-        let usual_key = host.filter(|_| own_url.is_none()).map(usual_key);
-        let base_url = own_url
-            .or_else(|| host.map(|host| host.base_url.clone()))
-            .ok_or_else(|| missing("base_url", "Write `base_url = \"http://…/v1\"` below it"))?;
-        Ok(Endpoint {
-            name: name.to_owned(),
-            api,
-            base_url,
-            key: written.key.clone().or(usual_key).unwrap_or(KeySource::None),
-            headers: written.headers.clone(),
-        })
-    }
-
     /// Variables that hold keys, whether a model uses them or not: no command gets to see them.
     pub fn secret_env(&self) -> Vec<String> {
         let written = self.providers.values().filter_map(|provider| match &provider.key {
@@ -422,65 +333,35 @@ impl Config {
         });
         hosts().filter_map(|host| host.key_env.clone()).chain(written).collect()
     }
+}
 
-    fn no_such_provider(&self, name: &str, place: &Place) -> ConfigError {
-        let mut known: Vec<&str> = self.providers.keys().map(String::as_str).collect();
-        known.extend(hosts().map(|host| host.name.as_str()));
-        known.push(OFFLINE);
-        let fix = match nearest(name, &known) {
-            Some(meant) => format!("Did you mean `{meant}`?"),
-            None => format!(
-                "Add [providers.{name}] with api and base_url to {}, or use one of: {}",
-                self.file.display(),
-                known.join(", ")
-            ),
-        };
-        ConfigError { place: place.clone(), problem: format!("there is no provider `{name}`"), fix }
+/// Gives the place back when what stands there has the form of a model's id.
+fn check_model(id: &str, place: Place) -> Result<Place, ConfigError> {
+    match split_model_id(id) {
+        Some(_) => Ok(place),
+        None => Err(bad_model_id(place, format!("`{id}` is not of the form provider/model"))),
     }
 }
 
-fn parse_mode(text: &str, place: Place) -> Result<PermissionMode, ConfigError> {
+/// A number of steps that somebody wrote.
+fn checked_steps(text: &str, place: Place) -> Result<u32, ConfigError> {
+    let number = text.parse().ok().filter(|steps| (1..=MAX_STEPS_LIMIT).contains(&u64::from(*steps)));
+    number.ok_or_else(|| ConfigError {
+        place,
+        problem: format!("`{}` is not a number of steps", text.chars().take(40).collect::<String>()),
+        fix: format!("Write a whole number from 1 to {MAX_STEPS_LIMIT}"),
+    })
+}
+
+/// A permission mode that somebody wrote at `place`.
+pub fn parse_mode(text: &str, place: Place) -> Result<PermissionMode, ConfigError> {
     text.parse::<PermissionMode>().map_err(|error| ConfigError { place, problem: error.problem, fix: error.fix })
-}
-
-fn no_such_offline_model(id: &str, place: &Place) -> ConfigError {
-    ConfigError {
-        place: place.clone(),
-        problem: format!("there is no model `{id}`"),
-        fix: format!("Write \"{OFFLINE_MODEL}\""),
-    }
 }
 
 /// The hosts of the catalogue: with one of these names a provider needs no table of its own, and their variables are what a
 /// hint speaks of. None of them is used before the configuration names it.
 fn hosts() -> impl Iterator<Item = &'static ProviderEntry> {
     Catalog::builtin().providers.iter().filter(|host| host.api != Api::Offline)
-}
-
-fn usual_key(host: &ProviderEntry) -> KeySource {
-    host.key_env.clone().map_or(KeySource::None, KeySource::Env)
-}
-
-fn offline() -> (ModelProfile, Endpoint) {
-    let profile = ModelProfile {
-        provider: OFFLINE.to_owned(),
-        name: RETRIEVAL.to_owned(),
-        api: Api::Offline,
-        context_window: OFFLINE_WINDOW,
-        max_output: UNKNOWN_OUTPUT,
-        temperature: None,
-        cache_lifetime_s: DEFAULT_CACHE_LIFETIME_S,
-        price: None,
-        images: false,
-    };
-    let endpoint = Endpoint {
-        name: OFFLINE.to_owned(),
-        api: Api::Offline,
-        base_url: String::new(),
-        key: KeySource::None,
-        headers: Vec::new(),
-    };
-    (profile, endpoint)
 }
 
 /// A limit of cost; 0 stands for none.

@@ -1,5 +1,6 @@
 //! Which texts for the model are read beside Plimsoll's own: files of other agents, and folders with skills.
 
+use super::error::Place;
 use super::raw::RawSources;
 use std::path::{Path, PathBuf};
 
@@ -9,13 +10,18 @@ pub struct Sources {
     /// Files and folders of other agents, relative to each root.
     pub foreign: Vec<String>,
     skills: Vec<String>,
+    foreign_places: Vec<Place>,
+    skills_places: Vec<Place>,
 }
 
 impl Sources {
     /// Takes in what the user's or the managed file says.
     pub(super) fn add(&mut self, raw: RawSources) {
         self.add_foreign(&raw);
-        self.skills.extend(raw.skills.into_iter().map(|path| path.value));
+        for path in raw.skills {
+            self.skills.push(path.value);
+            self.skills_places.push(path.place);
+        }
     }
 
     /// Takes in what a project's file says: it names texts of its own, and no other places.
@@ -31,8 +37,14 @@ impl Sources {
         for path in &raw.foreign {
             if !self.foreign.contains(&path.value) {
                 self.foreign.push(path.value.clone());
+                self.foreign_places.push(path.place.clone());
             }
         }
+    }
+
+    /// The foreign files, then the folders with skills, as they are written, each with its place.
+    pub(super) fn written(&self) -> [(&[String], &[Place]); 2] {
+        [(&self.foreign, &self.foreign_places), (&self.skills, &self.skills_places)]
     }
 
     /// Folders with further skills; those below `~/` only where the home folder is known.

@@ -25,6 +25,8 @@ const MOST_ENTRIES: usize = 1_000;
 pub struct OwnTexts {
     /// Contents by the paths of the texts for which they stand.
     pub texts: Arc<BTreeMap<String, String>>,
+    /// Where they stand, by the same paths.
+    pub files: BTreeMap<String, PathBuf>,
     /// What is wrong, each with what to do behind the first semicolon.
     pub warnings: Vec<String>,
 }
@@ -84,6 +86,9 @@ impl TextFiles {
                         None
                     }
                 };
+                if own.is_some() {
+                    found.files.insert(path.clone(), file.clone());
+                }
                 decided.insert(path, own);
                 seen.insert(file, now);
             }

@@ -8,14 +8,16 @@ use crate::provider::endpoint::{KeySource, Secret};
 use plimsoll_core::model::request::Api;
 use std::collections::BTreeMap;
 
+/// Fewest tokens of a window: the head of a context alone needs as many.
+pub const WINDOW_MIN: u64 = 1_024;
 /// Most tokens of a window that a file may claim.
-const TOKENS_LIMIT: u64 = 100_000_000;
+pub const TOKENS_LIMIT: u64 = 100_000_000;
 /// Most tokens of an answer that a file may claim.
-const OUTPUT_LIMIT: u64 = 10_000_000;
+pub const OUTPUT_LIMIT: u64 = 10_000_000;
 /// Longest lifetime of a cached prefix: thirty days, in seconds.
-const CACHE_LIFETIME_LIMIT: u64 = 30 * 86_400;
+pub const CACHE_LIFETIME_LIMIT: u64 = 30 * 86_400;
 /// Hottest temperature that any vendor takes.
-const TEMPERATURE_MAX: f32 = 2.0;
+pub const TEMPERATURE_MAX: f32 = 2.0;
 
 /// A provider as written.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,7 +117,7 @@ impl RawProvider {
 
 impl RawModel {
     fn parse(mut table: Table<'_, '_>) -> Result<Self, ConfigError> {
-        let window = table.number("context_window", 1_024, TOKENS_LIMIT)?;
+        let window = table.number("context_window", WINDOW_MIN, TOKENS_LIMIT)?;
         let output = table.number("max_output", 1, OUTPUT_LIMIT)?;
         if let (Some(window), Some(output)) = (&window, &output)
             && output.value >= window.value

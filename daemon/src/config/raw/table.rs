@@ -196,6 +196,6 @@ pub fn syntax_error(file: &Path, text: &str, error: &toml::de::Error) -> ConfigE
 }
 
 /// The line, from 1, of a byte of the text.
-fn line_of(text: &str, byte: usize) -> usize {
+pub fn line_of(text: &str, byte: usize) -> usize {
     text.bytes().take(byte).filter(|byte| *byte == b'\n').count() + 1
 }

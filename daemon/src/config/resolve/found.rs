@@ -3,6 +3,7 @@
 
 use super::{Config, OFFLINE, OFFLINE_MODEL, hosts};
 use crate::config::error::{ConfigError, Place};
+use crate::config::places::Places;
 use crate::provider::endpoint::Endpoint;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -77,6 +78,21 @@ impl Config {
     /// The user's file.
     pub fn file(&self) -> &Path {
         &self.file
+    }
+
+    /// Where the model was chosen; the file as a whole when nobody did.
+    pub(in crate::config) fn model_place(&self) -> &Place {
+        &self.model_place
+    }
+
+    /// Who said what counts.
+    pub(in crate::config) fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// Whether keys and servers that are found may be offered at all.
+    pub(in crate::config) fn offers(&self) -> bool {
+        self.offer
     }
 }
 

@@ -37,7 +37,7 @@ const TWO: &str = "model = \"a/one\"\n\
     [providers.a.models.two]\ncontext_window = 4096\n";
 
 fn asked(model: Option<&str>, mode: Option<&str>) -> Overrides {
-    Overrides { model: model.map(str::to_owned), mode: mode.map(str::to_owned), language: None }
+    Overrides { model: model.map(str::to_owned), mode: mode.map(str::to_owned), ..Overrides::default() }
 }
 
 #[test]
