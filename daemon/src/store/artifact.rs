@@ -24,20 +24,29 @@ pub(super) fn save(folder: &Path, call: CallId, text: &str, sync: bool) -> Resul
     })
 }
 
-/// Makes again what projections of a session name and is not there as it was saved.
-pub(super) fn restore(reader: &Reader<'_>, sid: i64) -> Result<(), StoreError> {
+/// Makes again what projections of a session name and is not there as it was saved. Gives how many were made, and how many
+/// cannot be.
+pub(super) fn restore(reader: &Reader<'_>, sid: i64) -> Result<(u64, u64), StoreError> {
+    let (mut restored, mut lost) = (0, 0);
     let named = reader.rows("SELECT call, saved FROM projection WHERE sid = ?1 AND saved > 0", [sid], |row| {
         Ok(Ok((CallId(number(row, 0)?), number(row, 1)?)))
     })?;
     for (call, saved) in named {
-        let found = std::fs::metadata(path(reader.folder, call)).ok().map(|file| file.len());
+        let folder = reader.folder_of(sid, call)?;
+        let found = std::fs::metadata(path(&folder, call)).ok().map(|file| file.len());
         if found == Some(saved) {
             continue;
         }
         match reader.outcome(sid, call)?.map(|outcome| outcome.body) {
-            Some(Body::Text(text)) if text.len() as u64 == saved => save(reader.folder, call, &text, false)?,
-            _ => tracing::warn!(%call, "the saved text of a result is gone"),
+            Some(Body::Text(text)) if text.len() as u64 == saved => {
+                save(&folder, call, &text, false)?;
+                restored += 1;
+            }
+            _ => {
+                tracing::warn!(%call, "the saved text of a result is gone");
+                lost += 1;
+            }
         }
     }
-    Ok(())
+    Ok((restored, lost))
 }

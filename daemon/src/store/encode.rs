@@ -138,6 +138,9 @@ pub(super) struct EpochBody {
     pub(super) tool_facts: ToolFacts,
     #[serde(default)]
     pub(super) price: Price,
+    /// The request that it goes on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) base: Option<plimsoll_core::id::RequestNo>,
 }
 
 /// The stored form of a request's own facts.
@@ -198,6 +201,7 @@ fn weight(batch: &Batch) -> usize {
         ItemBody::ToolCall(call) => call.arguments.len(),
         ItemBody::ToolResult(result) => result.outcome.body.weight(),
         ItemBody::Notice(notice) => notice.text.len(),
+        ItemBody::Rewind(_) => 0,
     };
     let tail = batch.request.iter().flat_map(|request| &request.tail).map(|segment| segment.text.len());
     batch
@@ -209,7 +213,8 @@ fn weight(batch: &Batch) -> usize {
         .sum()
 }
 
-fn encode_now(batch: Batch, folder: &Path, database: &Path) -> Result<Encoded, StoreError> {
+/// The same, at once. Blocks where a result is large.
+pub(super) fn encode_now(batch: Batch, folder: &Path, database: &Path) -> Result<Encoded, StoreError> {
     let codec = |source: CodecError| StoreError::Codec { path: database.to_owned(), source };
     let mut out = Encoded {
         items: Vec::with_capacity(batch.items.len()),
@@ -307,7 +312,8 @@ fn item_row(item: &Item, folder: &Path, database: &Path) -> Result<ItemRow, Stor
         | ItemBody::Assistant(_)
         | ItemBody::Reasoning(_)
         | ItemBody::Observation(_)
-        | ItemBody::Notice(_) => None,
+        | ItemBody::Notice(_)
+        | ItemBody::Rewind(_) => None,
     };
     let mut file = None;
     let mut file_size = 0;
@@ -380,6 +386,7 @@ fn epoch_rows(epoch: Epoch) -> EpochRows {
             params: epoch.params,
             tool_facts: epoch.tool_facts,
             price: epoch.price,
+            base: epoch.base,
         },
         layers: [layer(epoch.tools), layer(epoch.system), layer(epoch.preamble)],
         stated: stated(epoch.stated),

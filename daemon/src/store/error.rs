@@ -71,6 +71,14 @@ pub enum StoreError {
         /// Why.
         source: std::io::Error,
     },
+    /// The folder names another project.
+    #[error("the folder {} is that of another project, {project}, which has sessions, grants or memories", path.display())]
+    RootTaken {
+        /// The folder.
+        path: PathBuf,
+        /// Key of that project.
+        project: String,
+    },
     /// The operating system refused something.
     #[error("{doing} {}: {source}", path.display())]
     Io {

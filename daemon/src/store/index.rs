@@ -3,8 +3,9 @@
 
 use super::grants::GrantWrite;
 use super::memories::{self, MemoryWrite};
-use super::read::{number, state_word, word_state};
-use super::record::{Counters, IndexedSession, ListFilter, ListPage, ProjectRecord, SessionRow};
+use super::read::{number, origin, state_word, word_state};
+use super::record::{Counters, ProjectRecord, SessionRow};
+use super::relocate::Relocation;
 use super::writer::Commands;
 use super::{StoreError, database};
 use plimsoll_core::event::Ask;
@@ -22,9 +23,6 @@ use std::time::Duration;
 
 /// How long a changed row may wait: long enough that a running turn's commits share a write, short beside a restart.
 const LINGER: Duration = Duration::from_millis(300);
-
-/// Sessions in one page of a list.
-const MOST_PER_PAGE: usize = 500;
 
 /// A session's row in the index.
 #[derive(Debug, Clone)]
@@ -122,6 +120,8 @@ impl Index {
 pub(super) enum UserWrite {
     /// Makes a project, or gives the one with this first root and notes its other roots.
     Project(ProjectRecord),
+    /// Gives a project other roots.
+    Relocate(Relocation),
     /// Writes changed rows.
     Changes(Vec<(SessionId, Change)>),
     /// Makes a project's part of the index equal to what its own database says.
@@ -148,6 +148,7 @@ impl Commands for UserWriter {
         let sql = UserSql { connection, path: &self.path };
         match command {
             UserWrite::Project(project) => sql.project(project).map(Some),
+            UserWrite::Relocate(relocation) => sql.relocate(relocation).map(Some),
             UserWrite::Changes(changes) => {
                 for (id, change) in changes {
                     match change {
@@ -186,7 +187,7 @@ pub(super) struct UserSql<'a> {
 }
 
 impl UserSql<'_> {
-    fn error(&self, source: rusqlite::Error) -> StoreError {
+    pub(super) fn error(&self, source: rusqlite::Error) -> StoreError {
         StoreError::sqlite(self.path, source)
     }
 
@@ -196,16 +197,21 @@ impl UserSql<'_> {
     }
 
     fn project(&self, project: &ProjectRecord) -> Result<ProjectRecord, StoreError> {
-        let codec = |source| StoreError::Codec { path: self.path.to_owned(), source };
-        let texts: Vec<String> = project.roots.iter().map(|root| root_text(root)).collect();
-        let first = texts.first().cloned().unwrap_or_default();
-        let roots = codec::encode_record("roots", &texts).map_err(codec)?;
+        let (first, roots) = self.stored_roots(&project.roots)?;
         self.execute(
             "INSERT INTO project (key, root, roots, created_at) VALUES (?1, ?2, ?3, ?4) \
              ON CONFLICT (root) DO UPDATE SET roots = ?3",
             params![project.key.as_str(), first, roots, project.created_at.0],
         )?;
         self.project_by("root", &first)?.ok_or_else(|| StoreError::NotFound { what: "project", id: first })
+    }
+
+    /// The stored form of a project's first root, and of all of them.
+    pub(super) fn stored_roots(&self, roots: &[PathBuf]) -> Result<(String, String), StoreError> {
+        let texts: Vec<String> = roots.iter().map(|root| root_text(root)).collect();
+        let all = codec::encode_record("roots", &texts)
+            .map_err(|source| StoreError::Codec { path: self.path.to_owned(), source })?;
+        Ok((texts.into_iter().next().unwrap_or_default(), all))
     }
 
     /// A project by one column, whose name is this module's own.
@@ -235,13 +241,14 @@ impl UserSql<'_> {
         let asks = codec::encode_record("asks", &session.open_asks).map_err(codec)?;
         self.execute(
             "INSERT INTO session_index (id, project, sid, rank, title, mode, model, created_at, updated_at, state, \
-             items, last_seq, bytes, asks) \
+             items, last_seq, bytes, asks, archived, forked_from) \
              VALUES (?1, ?2, ?3, (SELECT coalesce(max(rank), 0) + 1 FROM session_index), ?4, ?5, ?6, ?7, ?8, ?9, \
-             ?10, ?11, ?12, ?13) \
+             ?10, ?11, ?12, ?13, ?14, ?15) \
              ON CONFLICT (id) DO UPDATE SET project = excluded.project, sid = excluded.sid, rank = excluded.rank, \
              title = excluded.title, mode = excluded.mode, model = excluded.model, created_at = excluded.created_at, \
              updated_at = excluded.updated_at, state = excluded.state, items = excluded.items, \
-             last_seq = excluded.last_seq, bytes = excluded.bytes, asks = excluded.asks",
+             last_seq = excluded.last_seq, bytes = excluded.bytes, asks = excluded.asks, \
+             archived = excluded.archived, forked_from = excluded.forked_from",
             params![
                 session.id.as_str(),
                 row.project.as_str(),
@@ -255,7 +262,9 @@ impl UserSql<'_> {
                 session.counters.item.0 as i64,
                 session.counters.seq.0 as i64,
                 session.bytes as i64,
-                asks
+                asks,
+                session.archived,
+                session.origin.as_ref().and_then(|origin| serde_json::to_string(origin).ok())
             ],
         )
     }
@@ -310,76 +319,22 @@ impl UserSql<'_> {
         let keys: Vec<String> = rows.and_then(Iterator::collect).map_err(|source| self.error(source))?;
         Ok(keys.into_iter().filter_map(|key| key.parse().ok()).collect())
     }
-
-    /// One page, the session that changed last first. An unknown cursor begins at the start.
-    pub(super) fn list(&self, filter: &ListFilter) -> Result<ListPage, StoreError> {
-        let limit = filter.limit.clamp(1, MOST_PER_PAGE);
-        let before = filter.cursor.as_deref().and_then(|cursor| cursor.parse().ok()).unwrap_or(i64::MAX);
-        let project = filter.project.as_ref().map(ProjectKey::as_str);
-        let narrow = if project.is_some() { "project = ?1" } else { "?1 IS NULL" };
-        let sql = format!("SELECT {INDEX} FROM session_index WHERE {narrow} AND rank < ?2 ORDER BY rank DESC LIMIT ?3");
-        let mut statement = self.connection.prepare_cached(&sql).map_err(|source| self.error(source))?;
-        let rows = statement.query_map(params![project, before, limit as i64 + 1], index_row);
-        let rows: Vec<Option<(i64, IndexRow)>> =
-            rows.and_then(Iterator::collect).map_err(|source| self.error(source))?;
-        let more = rows.len() > limit;
-        let rows: Vec<(i64, IndexRow)> = rows.into_iter().take(limit).flatten().collect();
-        let next = if more { rows.last().map(|(rank, _)| rank.to_string()) } else { None };
-        let mut roots: HashMap<ProjectKey, Vec<PathBuf>> = HashMap::new();
-        let mut sessions = Vec::with_capacity(rows.len());
-        for (_, row) in rows {
-            if !roots.contains_key(&row.project) {
-                let project = self.project_by("key", row.project.as_str())?;
-                roots.insert(row.project.clone(), project.map(|project| project.roots).unwrap_or_default());
-            }
-            let roots = roots.get(&row.project).cloned().unwrap_or_default();
-            sessions.push(IndexedSession { project: row.project, roots, session: row.session });
-        }
-        Ok(ListPage { sessions, next })
-    }
-}
-
-impl UserSql<'_> {
-    /// A page with changes that are not in the file: they are the newest, so they stand on the first page.
-    pub(super) fn with_unwritten(
-        &self,
-        mut page: ListPage,
-        filter: &ListFilter,
-        changes: Vec<(SessionId, Change)>,
-    ) -> Result<ListPage, StoreError> {
-        page.sessions.retain(|found| !changes.iter().any(|(id, _)| *id == found.session.id));
-        if filter.cursor.is_some() {
-            return Ok(page);
-        }
-        let mut sessions = Vec::new();
-        for (_, change) in changes.into_iter().rev() {
-            let Change::Put(row) = change else { continue };
-            if filter.project.as_ref().is_none_or(|wanted| *wanted == row.project) {
-                let roots = self.project_by("key", row.project.as_str())?.map(|project| project.roots);
-                let session = IndexRow::shown(row.session);
-                sessions.push(IndexedSession { project: row.project, roots: roots.unwrap_or_default(), session });
-            }
-        }
-        sessions.append(&mut page.sessions);
-        sessions.truncate(filter.limit.clamp(1, MOST_PER_PAGE));
-        Ok(ListPage { sessions, next: page.next })
-    }
 }
 
 impl IndexRow {
     /// What of a session the index keeps: of the counters, items and events only.
-    fn shown(mut session: SessionRow) -> SessionRow {
+    pub(super) fn shown(mut session: SessionRow) -> SessionRow {
         let Counters { item, seq, .. } = session.counters;
         session.counters = Counters { item, seq, ..Counters::default() };
         session
     }
 }
 
-const INDEX: &str =
-    "id, project, sid, rank, title, mode, model, created_at, updated_at, state, items, last_seq, bytes, asks";
+pub(super) const INDEX: &str = "id, project, sid, rank, title, mode, model, created_at, updated_at, state, items, \
+                                 last_seq, bytes, asks, archived, forked_from";
 
 /// A row with its rank; none when its ids are no ids, which only damage can do.
-fn index_row(row: &Row<'_>) -> rusqlite::Result<Option<(i64, IndexRow)>> {
+pub(super) fn index_row(row: &Row<'_>) -> rusqlite::Result<Option<(i64, IndexRow)>> {
     let (id, project): (String, String) = (row.get(0)?, row.get(1)?);
     let (Ok(id), Ok(project)) = (id.parse(), project.parse()) else { return Ok(None) };
     let state: String = row.get(9)?;
@@ -395,6 +350,8 @@ fn index_row(row: &Row<'_>) -> rusqlite::Result<Option<(i64, IndexRow)>> {
         counters: Counters { item: ItemNo(number(row, 10)?), seq: Seq(number(row, 11)?), ..Counters::default() },
         bytes: number(row, 12)?,
         open_asks: asks.unwrap_or_default(),
+        archived: row.get(14)?,
+        origin: origin(row.get(15)?),
     };
     Ok(Some((row.get(3)?, IndexRow { project, sid: row.get(2)?, session })))
 }

@@ -43,6 +43,21 @@ pub struct Origin {
     pub item: ItemNo,
 }
 
+/// Stands for the session of what the user wrote; no session has this id.
+const USER: &str = "user";
+
+impl Origin {
+    /// The user, by a client.
+    pub fn user() -> Option<Self> {
+        Some(Self { session: USER.parse().ok()?, call: CallId(0), item: ItemNo(0) })
+    }
+
+    /// The session whose call it was; none when the user wrote it.
+    pub fn session(&self) -> Option<&SessionId> {
+        (self.session.as_str() != USER).then_some(&self.session)
+    }
+}
+
 /// What is written.
 #[derive(Debug, Clone)]
 pub enum MemoryWrite {

@@ -7,7 +7,7 @@ use super::private;
 use super::read::Reader;
 use super::record::SessionRow;
 use super::write::MirrorMark;
-use super::{StoreError, read};
+use super::{StoreError, read, shared};
 use plimsoll_core::id::{ItemNo, SessionId};
 use plimsoll_core::tool::outcome::{Body, CommandRun};
 use plimsoll_core::transcript::item::{Item, ItemBody};
@@ -30,7 +30,20 @@ const KEPT: usize = 32;
 /// After so many new bytes a mirror's mark is written, so that a check after a crash has little to do again.
 const MARK_EVERY: u64 = 1 << 20;
 
-type Answer = oneshot::Sender<Result<(), StoreError>>;
+type Answer = oneshot::Sender<Result<MirrorState, StoreError>>;
+
+/// A session's derived files, as they are once they were seen to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MirrorState {
+    /// The last item in the mirror.
+    pub items: ItemNo,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Saved texts of results that were made again.
+    pub restored: u64,
+    /// Saved texts of results that are gone and cannot be made again.
+    pub lost: u64,
+}
 
 /// Work for the mirror thread, at most one entry per session: what comes while one waits joins it.
 #[derive(Default)]
@@ -174,11 +187,11 @@ impl Mirrors {
                 known.remove(&id);
                 tracing::warn!(session = %id, %error, "the transcript mirror could not be written");
             }
-            let good = result.is_ok();
+            let good = result.as_ref().ok().copied();
             let mut result = Some(result);
             for answer in job.answers {
                 // The first that asked hears the error itself; the others see their answer dropped.
-                if let Some(told) = result.take().or_else(|| good.then_some(Ok(()))) {
+                if let Some(told) = result.take().or_else(|| good.map(Ok)) {
                     // A caller that went away does not need the answer.
                     let _ = answer.send(told);
                 }
@@ -198,20 +211,20 @@ impl Mirrors {
         known: &mut HashMap<SessionId, Written>,
         id: &SessionId,
         job: &Job,
-    ) -> Result<(), StoreError> {
+    ) -> Result<MirrorState, StoreError> {
         let folder = self.folder.join(id.as_str());
-        if job.remove {
-            known.remove(id);
-            return private::remove(&folder);
-        }
         let connection = match connection {
             Some(connection) => connection,
             None => connection.insert(database::reader(&self.database)?),
         };
+        if job.remove {
+            known.remove(id);
+            return shared::clear(connection, &self.database, &folder, id).map(|()| MirrorState::default());
+        }
         let sid = match read::sid(connection, &self.database, id) {
             Ok(sid) => sid,
             // It was deleted meanwhile.
-            Err(StoreError::NotFound { .. }) => return Ok(()),
+            Err(StoreError::NotFound { .. }) => return Ok(MirrorState::default()),
             Err(other) => return Err(other),
         };
         let reader = Reader { connection, path: &self.database, folder: &folder };
@@ -237,17 +250,22 @@ impl Mirrors {
             let mut file = opened.map_err(|source| StoreError::io("cannot open", &path, source))?;
             append(&reader, sid, &mut file, &path, &mut mirror, last.counters.item)?;
         }
-        if (job.check || job.rebuild)
-            && let Err(error) = artifact::restore(&reader, sid)
-        {
-            tracing::warn!(session = %id, %error, "the saved texts of results could not all be made again");
+        let (mut restored, mut lost) = (0, 0);
+        if job.check || job.rebuild {
+            match artifact::restore(&reader, sid) {
+                Ok(counts) => (restored, lost) = counts,
+                Err(error) => {
+                    tracing::warn!(session = %id, %error, "the saved texts of results could not all be made again");
+                }
+            }
         }
         if mirror.len - mirror.marked >= MARK_EVERY {
             (self.mark)(vec![mirror.mark(id)]);
             mirror.marked = mirror.len;
         }
+        let state = MirrorState { items: mirror.item, bytes: mirror.len, restored, lost };
         known.insert(id.clone(), mirror);
-        Ok(())
+        Ok(state)
     }
 }
 

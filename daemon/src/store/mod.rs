@@ -6,17 +6,22 @@
 
 mod artifact;
 mod calibrations;
+mod changes;
 mod checkpoints;
 mod damage;
 mod database;
 mod encode;
 mod error;
+mod fork;
+mod forks;
 mod grants;
 mod index;
 pub mod inspect;
+mod list;
 mod memories;
 mod mirror;
 mod pack;
+mod pages;
 mod private;
 mod project;
 mod projections;
@@ -24,9 +29,13 @@ mod queue;
 mod read;
 mod readers;
 mod record;
+mod relocate;
 mod repair;
 mod requests;
+mod rewound;
 mod schema;
+mod search;
+mod shared;
 mod stores;
 mod write;
 mod writer;
@@ -36,12 +45,15 @@ mod tests;
 
 pub use database::Health;
 pub use error::StoreError;
+pub use forks::ForkRecord;
 pub use grants::LastingGrant;
 pub use memories::{MEMORIES, Memory, MemoryWrite, MemoryWritten, Origin};
+pub use mirror::MirrorState;
 pub use project::ProjectStore;
 pub use projections::ProjectionStats;
 pub use record::{
-    Counters, Elsewhere, IndexedSession, ItemPage, ListFilter, ListPage, LoadedView, ProjectRecord, RequestBody,
-    RequestEntry, ResolvedEvent, SessionRecord, SessionRow, ViewItem,
+    Archived, Counters, Elsewhere, IndexedSession, ItemPage, ListFilter, ListPage, LoadedView, ProjectRecord,
+    RequestBody, RequestEntry, ResolvedEvent, SessionOrigin, SessionRecord, SessionRow, ViewItem,
 };
+pub use search::{ItemHit, Room, Scanned, Search};
 pub use stores::Stores;

@@ -6,7 +6,7 @@ use super::database::{self, Health};
 use super::encode;
 use super::index::{Index, IndexRow};
 use super::memories;
-use super::mirror::{self, Backlog, Mirrors};
+use super::mirror::{self, Backlog, MirrorState, Mirrors};
 use super::projections::ProjectionStats;
 use super::read::{self, Reader};
 use super::readers::Readers;
@@ -18,13 +18,12 @@ use super::repair;
 use super::schema::PROJECT;
 use super::write::{MirrorMark, ProjectWriter, Write, Written};
 use super::writer::Writer;
-use super::{StoreError, private};
+use super::{StoreError, private, shared};
 use plimsoll_core::event::Ask;
 use plimsoll_core::id::{AskId, CallId, ItemNo, RequestNo, Revision, Seq, SessionId, TurnNo};
 use plimsoll_core::ledger::Operation;
 use plimsoll_core::prompt::Prompts;
-use plimsoll_core::time::Timestamp;
-use plimsoll_core::tool::outcome::Outcome;
+use plimsoll_core::tool::outcome::{Outcome, Todo};
 use plimsoll_core::transcript::batch::Batch;
 use plimsoll_core::transcript::epoch::Epoch;
 use plimsoll_core::workspace::memory::Scope;
@@ -32,7 +31,7 @@ use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 
@@ -43,12 +42,14 @@ pub struct ProjectStore {
 }
 
 struct Inner {
-    record: ProjectRecord,
+    record: RwLock<Arc<ProjectRecord>>,
     folder: PathBuf,
     database: PathBuf,
     health: Health,
     writer: Arc<Writer<ProjectWriter>>,
     readers: Readers,
+    /// For what looks through whole transcripts.
+    scanner: Readers,
     backlog: Arc<Backlog>,
     mirrors: Mutex<Option<JoinHandle<Vec<MirrorMark>>>>,
     /// Held while a memory is written, until its file is right.
@@ -90,7 +91,7 @@ impl ProjectStore {
             keep_mirrors(&folder, sessions.iter().map(|(_, session)| &session.id))?;
         }
         for id in doomed(&opened.connection, &path)? {
-            private::remove(&folder.join(id.as_str()))?;
+            shared::clear(&opened.connection, &path, &folder.join(id.as_str()), &id)?;
         }
         memories::mirror_opened(&folder, &opened.connection, &path, Scope::Project);
         let backlog = Arc::new(Backlog::default());
@@ -115,14 +116,15 @@ impl ProjectStore {
             .map_err(|source| StoreError::io("cannot start the mirror of", &folder, source))?;
         let rows =
             sessions.into_iter().map(|(sid, session)| IndexRow { project: record.key.clone(), sid, session }).collect();
-        let readers = Readers::new(&path, suspect);
+        let (readers, scanner) = (Readers::new(&path, Arc::clone(&suspect)), Readers::single(&path, suspect));
         let inner = Inner {
-            record,
+            record: RwLock::new(Arc::new(record)),
             folder,
             database: path,
             health: opened.health,
             writer,
             readers,
+            scanner,
             backlog,
             mirrors: Mutex::new(Some(thread)),
             memory: tokio::sync::Mutex::default(),
@@ -132,7 +134,7 @@ impl ProjectStore {
 
     /// Notes in the project's own database whose it is.
     pub(super) async fn describe(&self) -> Result<(), StoreError> {
-        self.run(Write::Describe(self.inner.record.clone())).await
+        self.run(Write::Describe(self.record().as_ref().clone())).await
     }
 
     /// Whether nobody but the caller has a handle.
@@ -140,9 +142,13 @@ impl ProjectStore {
         Arc::strong_count(&self.inner) == 1
     }
 
-    /// The project.
-    pub fn record(&self) -> &ProjectRecord {
-        &self.inner.record
+    /// The project, as it is now.
+    pub fn record(&self) -> Arc<ProjectRecord> {
+        Arc::clone(&self.inner.record.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn set_record(&self, record: ProjectRecord) {
+        *self.inner.record.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(record);
     }
 
     /// What opening the database found.
@@ -183,32 +189,9 @@ impl ProjectStore {
         self.read(id, |reader, sid| reader.texts(sid)).await
     }
 
-    /// Gives a session another title.
-    pub async fn rename(&self, id: &SessionId, title: &str, at: Timestamp) -> Result<SessionRow, StoreError> {
-        self.write_session(Write::Rename(id.clone(), title.to_owned(), at)).await
-    }
-
-    /// Sets a session's permission mode.
-    pub async fn set_mode(&self, id: &SessionId, mode: &str, at: Timestamp) -> Result<SessionRow, StoreError> {
-        self.write_session(Write::SetMode(id.clone(), mode.to_owned(), at)).await
-    }
-
-    /// Sets a session's model.
-    pub async fn set_model(&self, id: &SessionId, model: &str, at: Timestamp) -> Result<SessionRow, StoreError> {
-        self.write_session(Write::SetModel(id.clone(), model.to_owned(), at)).await
-    }
-
-    /// Deletes a session with everything that it stored, files included, and overwrites the place where it stood. An
-    /// unknown id is no error.
-    pub async fn delete_session(&self, id: &SessionId) -> Result<(), StoreError> {
-        let inner = &self.inner;
-        inner.writer.run(Write::Delete(id.clone())).await?;
-        let (answer, done) = oneshot::channel();
-        inner.backlog.remove(id, answer);
-        done.await.unwrap_or_else(|_| Err(StoreError::closed(&inner.folder)))?;
-        inner.writer.run(Write::FolderGone(id.clone())).await?;
-        inner.writer.checkpoint().await;
-        Ok(())
+    /// The todo list of a session as it was written last.
+    pub async fn todos(&self, id: &SessionId) -> Result<Vec<Todo>, StoreError> {
+        self.read(id, |reader, sid| reader.todos(sid)).await
     }
 
     /// Writes a batch in one transaction; it is durable when this returns. Gives the session as it stands then.
@@ -225,14 +208,14 @@ impl ProjectStore {
         Ok(view)
     }
 
-    /// All items from `from` on with their projections, to render a view anew.
+    /// All items of the view from `from` on with their projections, to render it anew.
     pub async fn view_items(&self, id: &SessionId, from: ItemNo) -> Result<Vec<ViewItem>, StoreError> {
-        self.read(id, move |reader, sid| reader.view_items(sid, from)).await
+        self.view_items_at(id, from, ItemNo(i64::MAX as u64)).await
     }
 
-    /// Up to `limit` items after `after`.
+    /// Up to `limit` items after `after`; fewer where they are long.
     pub async fn items_after(&self, id: &SessionId, after: ItemNo, limit: usize) -> Result<ItemPage, StoreError> {
-        self.read(id, move |reader, sid| reader.page(sid, reader.items_after(sid, after, limit)?)).await
+        self.read(id, move |reader, sid| reader.page_after(sid, after, limit)).await
     }
 
     /// Up to `limit` items before `before`, ascending; without it, the last ones.
@@ -242,7 +225,7 @@ impl ProjectStore {
         before: Option<ItemNo>,
         limit: usize,
     ) -> Result<ItemPage, StoreError> {
-        self.read(id, move |reader, sid| reader.page(sid, reader.items_before(sid, before, limit)?)).await
+        self.read(id, move |reader, sid| reader.page_before(sid, before, limit)).await
     }
 
     /// One item.
@@ -367,14 +350,19 @@ impl ProjectStore {
         read.await
     }
 
-    /// Makes a session's mirror anew from the store; on disk under its name when this returns.
-    pub async fn rebuild_mirror(&self, id: &SessionId) -> Result<(), StoreError> {
+    /// Where a session's mirror is.
+    pub fn mirror_path(&self, id: &SessionId) -> PathBuf {
+        mirror::transcript(&self.session_folder(id))
+    }
+
+    /// Makes a session's mirror anew from the store, and the saved texts of results that are not there; on disk under its name when this returns.
+    pub async fn rebuild_mirror(&self, id: &SessionId) -> Result<MirrorState, StoreError> {
         self.settle(id, true).await
     }
 
     /// Returns when the mirror of a session holds everything that was committed before.
     pub async fn settle_mirror(&self, id: &SessionId) -> Result<(), StoreError> {
-        self.settle(id, false).await
+        self.settle(id, false).await.map(|_| ())
     }
 
     /// Ends the store: what waits is written, mirrors are brought up to date, the log is emptied. Calls that come
@@ -393,6 +381,7 @@ impl ProjectStore {
             }
         }
         inner.readers.close().await;
+        inner.scanner.close().await;
         inner.writer.close().await;
     }
 
@@ -401,13 +390,26 @@ impl ProjectStore {
         self.inner.writer.run(Write::LimitPages(pages)).await.unwrap();
     }
 
-    async fn settle(&self, id: &SessionId, rebuild: bool) -> Result<(), StoreError> {
+    async fn settle(&self, id: &SessionId, rebuild: bool) -> Result<MirrorState, StoreError> {
         let (answer, done) = oneshot::channel();
         self.inner.backlog.settle(id, rebuild, answer);
         done.await.unwrap_or_else(|_| Err(StoreError::closed(&self.inner.folder)))
     }
 
-    async fn write_session(&self, command: Write) -> Result<SessionRow, StoreError> {
+    /// Removes folders of sessions that are gone, but for what forks of them need.
+    pub(super) async fn clear_folders(&self) -> Result<(), StoreError> {
+        let inner = &self.inner;
+        for id in self.read_all(doomed).await? {
+            let (answer, done) = oneshot::channel();
+            inner.backlog.remove(&id, answer);
+            done.await.unwrap_or_else(|_| Err(StoreError::closed(&inner.folder)))?;
+            inner.writer.run(Write::FolderGone(id)).await?;
+        }
+        inner.writer.checkpoint().await;
+        Ok(())
+    }
+
+    pub(super) async fn write_session(&self, command: Write) -> Result<SessionRow, StoreError> {
         match self.inner.writer.run(command).await? {
             Written::Session(session) => Ok(session.1),
             // No command that names a session gives anything else.
@@ -433,7 +435,16 @@ impl ProjectStore {
         self.inner.readers.read(move |connection| work(connection, &path)).await
     }
 
-    async fn read<T: Send + 'static>(
+    /// Reads what takes long, beside all other reads.
+    pub(super) async fn scan<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection, &Path) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let path = self.inner.database.clone();
+        self.inner.scanner.read(move |connection| work(connection, &path)).await
+    }
+
+    pub(super) async fn read<T: Send + 'static>(
         &self,
         id: &SessionId,
         work: impl FnOnce(&Reader<'_>, i64) -> Result<T, StoreError> + Send + 'static,
@@ -446,7 +457,10 @@ impl ProjectStore {
         self.inner.readers.read(work).await
     }
 
-    async fn blocking(&self, work: impl FnOnce() -> Result<(), StoreError> + Send + 'static) -> Result<(), StoreError> {
+    pub(super) async fn blocking(
+        &self,
+        work: impl FnOnce() -> Result<(), StoreError> + Send + 'static,
+    ) -> Result<(), StoreError> {
         tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(StoreError::closed(&self.inner.folder)))
     }
 }
@@ -458,7 +472,7 @@ impl Drop for Inner {
         if let Some(thread) = thread
             && thread.join().is_err()
         {
-            tracing::error!(project = %self.record.key, "the mirror thread panicked");
+            tracing::error!(folder = %self.folder.display(), "the mirror thread panicked");
         }
     }
 }

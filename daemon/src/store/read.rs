@@ -3,12 +3,12 @@
 use super::StoreError;
 use super::encode::FileRef;
 use super::pack::unpack;
-use super::record::{Counters, ItemPage, ResolvedEvent, SessionRow, ViewItem};
+use super::record::{Counters, ItemPage, ResolvedEvent, SessionOrigin, SessionRow, ViewItem};
 use plimsoll_core::event::{Ask, AskChoice, AskResolution, Event, EventBody};
 use plimsoll_core::id::{AskId, CallId, EpochNo, ItemNo, RequestNo, Revision, Seq, SessionId, StepNo, TurnNo};
 use plimsoll_core::ledger::Operation;
 use plimsoll_core::time::Timestamp;
-use plimsoll_core::tool::outcome::{Body, Outcome, Todo};
+use plimsoll_core::tool::outcome::Outcome;
 use plimsoll_core::tool::projection::Shown;
 use plimsoll_core::transcript::batch::{SessionState, StoredProjection};
 use plimsoll_core::transcript::codec::{self, CodecError};
@@ -68,7 +68,7 @@ pub(super) fn sessions(connection: &Connection, path: &Path) -> Result<Vec<(i64,
 }
 
 const SESSION: &str = "id, title, mode, model, created_at, updated_at, state, last_item, last_seq, last_turn, \
-                       last_call, last_request, last_epoch, last_ask, bytes";
+                       last_call, last_request, last_epoch, last_ask, bytes, archived, forked_from";
 
 fn session_row(path: &Path, row: &Row<'_>) -> rusqlite::Result<Result<SessionRow, StoreError>> {
     let id: String = row.get(0)?;
@@ -96,7 +96,14 @@ fn session_row(path: &Path, row: &Row<'_>) -> rusqlite::Result<Result<SessionRow
         },
         bytes: number(row, 14)?,
         open_asks: Vec::new(),
+        archived: row.get(15)?,
+        origin: origin(row.get(16)?),
     }))
+}
+
+/// Where a session comes from; what cannot be read is not known.
+pub(super) fn origin(json: Option<String>) -> Option<SessionOrigin> {
+    serde_json::from_str(&json?).ok()
 }
 
 /// A counter column; SQLite's integers are signed, the store's are not.
@@ -173,6 +180,7 @@ impl Reader<'_> {
             Ok(json) => json,
             Err(error) => return Ok(Err(error)),
         };
+        // One that was forked names a file of another session's folder.
         let file: Option<String> = row.get(9)?;
         let json = file.and_then(|file| self.whole(&file)).unwrap_or(json);
         let body = match codec::decode(&kind, version, &json) {
@@ -192,7 +200,11 @@ impl Reader<'_> {
     /// and the rest of the session stays readable.
     fn whole(&self, file: &str) -> Option<String> {
         let place: FileRef = serde_json::from_str(file).ok()?;
-        let bytes = std::fs::read(self.folder.join(&place.path)).ok()?;
+        let path = match place.path.strip_prefix("../") {
+            Some(elsewhere) => self.folder.parent()?.join(elsewhere),
+            None => self.folder.join(&place.path),
+        };
+        let bytes = std::fs::read(path).ok()?;
         if blake3::hash(&bytes).to_hex().as_str() != place.hash {
             tracing::warn!(file = %place.path, "a saved result is not as it was saved");
             return None;
@@ -207,17 +219,6 @@ impl Reader<'_> {
             params![sid, after.0 as i64, limit as i64],
             |row| self.item_row(row),
         )
-    }
-
-    pub(super) fn items_before(&self, sid: i64, before: Option<ItemNo>, limit: usize) -> Result<Vec<Item>, StoreError> {
-        let before = before.map_or(i64::MAX, |before| before.0 as i64);
-        let mut items = self.rows(
-            &format!("SELECT {ITEM} FROM item WHERE sid = ?1 AND no < ?2 ORDER BY no DESC LIMIT ?3"),
-            params![sid, before, limit as i64],
-            |row| self.item_row(row),
-        )?;
-        items.reverse();
-        Ok(items)
     }
 
     pub(super) fn page(&self, sid: i64, items: Vec<Item>) -> Result<ItemPage, StoreError> {
@@ -241,7 +242,7 @@ impl Reader<'_> {
         Ok(found.into_iter().next())
     }
 
-    fn result(&self, sid: i64, call: CallId) -> Result<Option<Item>, StoreError> {
+    pub(super) fn result(&self, sid: i64, call: CallId) -> Result<Option<Item>, StoreError> {
         let found = self.rows(
             &format!(
                 "SELECT {ITEM} FROM item WHERE sid = ?1 AND call = ?2 AND kind = 'tool_result' ORDER BY no LIMIT 1"
@@ -283,51 +284,38 @@ impl Reader<'_> {
         Ok(found.into_iter().next())
     }
 
-    /// What all results and attachments showed of files, oldest first. Read from an index alone: the texts are many times as long.
+    /// What results and attachments of the view showed of files, oldest first. Read from an index alone: the texts are many times as long.
     pub(super) fn shown(&self, sid: i64) -> Result<Vec<Shown>, StoreError> {
+        let out = self.out_of_view(sid)?;
         let mut rows = self.rows(
             "SELECT rid, shown FROM projection INDEXED BY projection_shown WHERE sid = ?1 AND shown <> '[]'",
             [sid],
             |row| Ok(Ok((row.get::<_, i64>(0)?, shown(row.get_ref(1)?.as_str()?)))),
         )?;
-        let attached =
-            self.rows("SELECT after_projection, shown FROM attached WHERE sid = ?1 ORDER BY item", [sid], |row| {
-                Ok(Ok((row.get::<_, i64>(0)?, shown(row.get_ref(1)?.as_str()?))))
-            })?;
-        rows.extend(attached);
+        let gone = self.projections_out_of_view(sid, &out)?;
+        rows.retain(|(rid, _)| !gone.contains(rid));
+        let attached = self.rows(
+            "SELECT after_projection, shown, item FROM attached WHERE sid = ?1 ORDER BY item",
+            [sid],
+            |row| {
+                let item = ItemNo(number(row, 2)?);
+                Ok(Ok((row.get::<_, i64>(0)?, shown(row.get_ref(1)?.as_str()?), item)))
+            },
+        )?;
+        let seen = attached.into_iter().filter(|(.., item)| !out.contains(*item));
+        rows.extend(seen.map(|(rid, shown, _)| (rid, shown)));
         // The sort keeps the order of equals: an attachment stands behind the result that it came after.
         rows.sort_by_key(|(rid, _)| *rid);
         Ok(rows.into_iter().flat_map(|(_, shown)| shown).collect())
     }
 
-    /// All items from `from` on, results with their projections.
-    pub(super) fn view_items(&self, sid: i64, from: ItemNo) -> Result<Vec<ViewItem>, StoreError> {
-        let after = ItemNo(from.0.saturating_sub(1));
-        let items = self.items_after(sid, after, i64::MAX as usize)?;
-        items
-            .into_iter()
-            .map(|item| {
-                let projection = match &item.body {
-                    ItemBody::ToolResult(result) => self.projection(sid, result.call)?,
-                    _ => None,
-                };
-                Ok(ViewItem { item, projection })
-            })
-            .collect()
-    }
-
-    pub(super) fn todos(&self, sid: i64) -> Result<Vec<Todo>, StoreError> {
-        let no = self
-            .connection
-            .query_row("SELECT todos_item FROM session WHERE sid = ?1", [sid], |row| number(row, 0))
-            .map_err(|source| self.error(source))?;
-        Ok(match self.item(sid, ItemNo(no))?.map(|item| item.body) {
-            Some(ItemBody::ToolResult(result)) => match result.outcome.body {
-                Body::Todos(todos) => todos,
-                _ => Vec::new(),
-            },
-            Some(_) | None => Vec::new(),
-        })
+    /// An item with the projection of its result.
+    pub(super) fn with_projection(&self, sid: i64, item: Item) -> Result<ViewItem, StoreError> {
+        let projection = match &item.body {
+            ItemBody::ToolResult(result) => self.projection(sid, result.call)?,
+            _ => None,
+        };
+        Ok(ViewItem { item, projection })
     }
 
     pub(super) fn operations(&self, sid: i64, open_only: bool) -> Result<Vec<Operation>, StoreError> {
@@ -403,8 +391,8 @@ impl Reader<'_> {
         Ok(found.into_iter().next().unwrap_or_default())
     }
 
-    pub(super) fn events(&self, sid: i64, after: Seq, limit: usize) -> Result<Vec<ResolvedEvent>, StoreError> {
-        let events = self.rows(
+    pub(super) fn event_rows(&self, sid: i64, after: Seq, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.rows(
             "SELECT seq, at, version, body FROM event WHERE sid = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
             params![sid, after.0 as i64, limit as i64],
             |row| {
@@ -412,11 +400,10 @@ impl Reader<'_> {
                 let body = self.record::<EventBody>("event", row.get(2)?, row.get_ref(3)?.as_str()?);
                 Ok(body.map(|body| Event { seq, at, body }))
             },
-        )?;
-        events.into_iter().map(|event| self.resolve(sid, event)).collect()
+        )
     }
 
-    fn resolve(&self, sid: i64, event: Event) -> Result<ResolvedEvent, StoreError> {
+    pub(super) fn resolve(&self, sid: i64, event: Event) -> Result<ResolvedEvent, StoreError> {
         let (mut item, mut projection, mut ask) = (None, None, None);
         match &event.body {
             EventBody::ItemAdded { item: no } => {

@@ -8,12 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 
 /// Readers of one database at the same time. Pages are read in milliseconds; more would only cost memory.
-const READERS: usize = 2;
+const READERS: u32 = 2;
 
 /// See the module's head. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Readers {
     path: Arc<PathBuf>,
+    most: u32,
     permits: Arc<Semaphore>,
     idle: Arc<Mutex<Vec<Connection>>>,
     suspect: Arc<AtomicBool>,
@@ -22,9 +23,19 @@ pub(super) struct Readers {
 impl Readers {
     /// `suspect` is set when the database turns out to be damaged.
     pub(super) fn new(path: &Path, suspect: Arc<AtomicBool>) -> Self {
+        Self::of(path, READERS, suspect)
+    }
+
+    /// One reader, for what takes long: it waits for its like and for nobody else.
+    pub(super) fn single(path: &Path, suspect: Arc<AtomicBool>) -> Self {
+        Self::of(path, 1, suspect)
+    }
+
+    fn of(path: &Path, most: u32, suspect: Arc<AtomicBool>) -> Self {
         Self {
             path: Arc::new(path.to_owned()),
-            permits: Arc::new(Semaphore::new(READERS)),
+            most,
+            permits: Arc::new(Semaphore::new(most as usize)),
             idle: Arc::new(Mutex::new(Vec::new())),
             suspect,
         }
@@ -63,7 +74,7 @@ impl Readers {
 
     /// Lets running reads end, and closes the connections.
     pub(super) async fn close(&self) {
-        if let Ok(all) = self.permits.acquire_many(READERS as u32).await {
+        if let Ok(all) = self.permits.acquire_many(self.most).await {
             self.permits.close();
             drop(all);
         }

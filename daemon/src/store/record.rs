@@ -11,6 +11,8 @@ use plimsoll_core::tool::projection::Shown;
 use plimsoll_core::transcript::batch::{SessionState, StoredProjection};
 use plimsoll_core::transcript::epoch::{Epoch, RequestEnd, RequestRow, Segment};
 use plimsoll_core::transcript::item::Item;
+use plimsoll_core::transcript::search::Words;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -89,6 +91,25 @@ pub struct SessionRow {
     pub bytes: u64,
     /// Questions that wait for an answer, oldest first.
     pub open_asks: Vec<Ask>,
+    /// Whether lists leave it out.
+    pub archived: bool,
+    /// Where it comes from, when it did not begin empty.
+    pub origin: Option<SessionOrigin>,
+}
+
+/// Where a session comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionOrigin {
+    /// The id of the other session, which may be gone, or never have been on this machine.
+    pub session: String,
+    /// The last item that it shares with it.
+    pub item: ItemNo,
+    /// The last request that it shares with it.
+    #[serde(default)]
+    pub request: RequestNo,
+    /// It was read from an export.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
 }
 
 /// A session as the index over all projects knows it.
@@ -107,10 +128,28 @@ pub struct IndexedSession {
 pub struct ListFilter {
     /// Of one project only.
     pub project: Option<ProjectKey>,
+    /// With these words in their titles only.
+    pub title: Option<Words>,
+    /// In one of these states only; empty: in any.
+    pub states: Vec<SessionState>,
+    /// Whether archived ones are among them.
+    pub archived: Archived,
     /// Where the page before ended.
     pub cursor: Option<String>,
     /// At most this many.
     pub limit: usize,
+}
+
+/// Whether a list has archived sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Archived {
+    /// They are left out.
+    #[default]
+    No,
+    /// They alone.
+    Only,
+    /// They too.
+    Also,
 }
 
 /// A page of the list.
@@ -182,6 +221,8 @@ pub struct LoadedView {
     pub turn_usage: Usage,
     /// Operations that are not settled, unknown ones included, by call.
     pub operations: Vec<Operation>,
+    /// Those of them that go on in the background and whose calls are out of the view.
+    pub untold: Vec<CallId>,
     /// What results showed of files, oldest first.
     pub shown: Vec<Shown>,
     /// The mode before the session came into plan mode last; none when it never was in another.

@@ -9,7 +9,9 @@ use plimsoll_core::model::usage::Usage;
 use plimsoll_core::prompt::{Bundle, Prompts};
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::transcript::batch::SessionState;
-use plimsoll_core::transcript::epoch::{Epoch, Hash, RequestEnd, RequestRow, Segment, Stated, request_hash};
+use plimsoll_core::transcript::epoch::{
+    Epoch, EpochCause, Hash, RequestEnd, RequestRow, Segment, Stated, request_hash,
+};
 use rusqlite::{Params, Row, params};
 use std::collections::BTreeMap;
 
@@ -39,6 +41,7 @@ impl Reader<'_> {
             Some(request) => self.request_end(sid, request.no)?,
             None => None,
         };
+        let operations = self.operations(sid, true)?;
         let busy = matches!(session.state, SessionState::Running | SessionState::Waiting);
         let (running_turn, waiting_turns) = if busy { self.open_turns(sid)? } else { (None, Vec::new()) };
         Ok(LoadedView {
@@ -51,8 +54,9 @@ impl Reader<'_> {
             carried,
             last_request,
             last_end,
-            items: self.view_items(sid, from)?,
-            operations: self.operations(sid, true)?,
+            items: self.view_items_at(sid, from, ItemNo(i64::MAX as u64))?,
+            untold: self.untold(sid, &operations)?,
+            operations,
             shown: self.shown(sid)?,
             todos: self.todos(sid)?,
             before_plan: self.before_plan(sid)?,
@@ -66,15 +70,20 @@ impl Reader<'_> {
         Ok(found.into_iter().next().flatten())
     }
 
-    /// What an epoch without a request keeps of the ones before it, with their newest request: their wire is its own.
+    /// What an epoch without a request keeps of the ones before it, with their newest request: their wire is its own. An epoch
+    /// that goes on with a request keeps what that one had.
     fn carried(
         &self,
         sid: i64,
         epoch: &Epoch,
         until: RequestNo,
     ) -> Result<(Vec<Segment>, Option<RequestRow>), StoreError> {
+        if let Some(base) = epoch.base {
+            return self.upto(sid, base);
+        }
         let mut no = epoch.no;
-        while no.0 > 1 {
+        let mut cause = epoch.cause;
+        while no.0 > 1 && !matches!(cause, EpochCause::Rewind | EpochCause::Fork) {
             no = EpochNo(no.0 - 1);
             let Some((before, after)) = self.epoch_by_no(sid, no)? else { break };
             if !before.has_wire_of(epoch) {
@@ -84,8 +93,26 @@ impl Reader<'_> {
             if request.is_some() {
                 return Ok((self.sent(sid, after, Some(until))?, request));
             }
+            if let Some(base) = before.base {
+                return self.upto(sid, base);
+            }
+            cause = before.cause;
         }
         Ok((Vec::new(), None))
+    }
+
+    /// A request with its messages behind the head.
+    fn upto(&self, sid: i64, no: RequestNo) -> Result<(Vec<Segment>, Option<RequestRow>), StoreError> {
+        let Some(request) = self.request(sid, no)? else { return Ok((Vec::new(), None)) };
+        let after = self.rows(
+            "SELECT after_request FROM epoch WHERE sid = ?1 AND no = ?2",
+            params![sid, request.epoch.0 as i64],
+            |row| Ok(Ok(RequestNo(number(row, 0)?))),
+        )?;
+        match after.into_iter().next() {
+            Some(after) => Ok((self.sent(sid, after, Some(no))?, Some(request))),
+            None => Ok((Vec::new(), None)),
+        }
     }
 
     /// The messages of the requests after one, up to another, in order.
@@ -176,6 +203,7 @@ impl Reader<'_> {
             params: body.params,
             tool_facts: body.tool_facts,
             price: body.price,
+            base: body.base,
         };
         Ok(Some((epoch, after)))
     }
@@ -239,18 +267,19 @@ impl Reader<'_> {
         Ok(made)
     }
 
-    fn request(&self, sid: i64, no: RequestNo) -> Result<Option<RequestRow>, StoreError> {
+    pub(super) fn request(&self, sid: i64, no: RequestNo) -> Result<Option<RequestRow>, StoreError> {
         let sql = format!("SELECT {REQUEST} FROM request WHERE sid = ?1 AND no = ?2");
         let found = self.rows(&sql, params![sid, no.0 as i64], |row| self.request_row(sid, row))?;
         Ok(found.into_iter().next())
     }
 
-    /// Tokens that were reported for the session's requests, or for those of one turn.
+    /// Tokens that were reported for the session's own requests, or for those of one turn: what a fork shares was paid for by
+    /// the other session.
     fn usage(&self, sid: i64, turn: Option<TurnNo>) -> Result<Usage, StoreError> {
         let of_turn = if turn.is_some() {
             " AND no IN (SELECT no FROM request WHERE sid = ?1 AND turn = ?2)"
         } else {
-            " AND ?2 = 0"
+            " AND ?2 = 0 AND no > (SELECT coalesce(json_extract(forked_from, '$.request'), 0) FROM session WHERE sid = ?1)"
         };
         let sum = |name: &str| format!("coalesce(sum(json_extract(body, '$.usage.{name}')), 0)");
         let sql = format!(

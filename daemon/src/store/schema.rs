@@ -37,6 +37,7 @@ pub(super) static PROJECT: Series = Series {
         migration!("project/0006_projection_stats"),
         migration!("project/0007_before_plan"),
         migration!("project/0008_archived_and_forked"),
+        migration!("project/0009_forks_and_rewinds"),
     ],
 };
 
@@ -57,6 +58,7 @@ pub(super) const OF_SESSION: &[&str] = &[
     "item",
     "projection",
     "attached",
+    "shared_folder",
     "event",
     "operation",
     "ask",

@@ -107,7 +107,9 @@ impl Stores {
             return Ok(known);
         }
         let made = self.inner.writer.run(UserWrite::Project(project)).await?;
-        made.ok_or_else(|| StoreError::closed(&self.inner.path))
+        let made = made.ok_or_else(|| StoreError::closed(&self.inner.path))?;
+        self.note_roots(&made).await;
+        Ok(made)
     }
 
     /// A project by its key.
@@ -214,8 +216,19 @@ impl Stores {
         self.inner.writer.close().await;
     }
 
+    /// Sessions by their ids, the ones made last first: those before `before`, with their project and title.
+    pub async fn sessions_by_id(
+        &self,
+        before: Option<SessionId>,
+        project: Option<ProjectKey>,
+        limit: usize,
+    ) -> Result<Vec<(SessionId, ProjectKey, String)>, StoreError> {
+        self.flush().await;
+        self.read(move |sql| sql.by_id(before.as_ref(), project.as_ref(), limit)).await
+    }
+
     /// Writes the index rows that wait. A failure is not the caller's: lists are then as old as the last write.
-    async fn flush(&self) {
+    pub(super) async fn flush(&self) {
         let changes = self.inner.index.drain();
         let again = changes.clone();
         if let Err(error) = self.inner.writer.run(UserWrite::Changes(changes)).await {
@@ -224,13 +237,22 @@ impl Stores {
         }
     }
 
-    fn already_open(&self, key: &ProjectKey) -> Option<ProjectStore> {
+    pub(super) fn already_open(&self, key: &ProjectKey) -> Option<ProjectStore> {
         let mut open = self.lock();
         open.uses += 1;
         let uses = open.uses;
         let (used, store) = open.stores.get_mut(key)?;
         *used = uses;
         Some(store.clone())
+    }
+
+    /// Takes out an open store that nobody else has a handle to.
+    pub(super) fn take_out(&self, key: &ProjectKey) -> Option<ProjectStore> {
+        let mut open = self.lock();
+        if !open.stores.get(key)?.1.is_idle() {
+            return None;
+        }
+        open.stores.remove(key).map(|(_, store)| store)
     }
 
     /// Takes out idle stores, those first that were not used for longest, until at most `most` stay.
@@ -338,7 +360,7 @@ pub(super) fn project_keys(projects: &Path) -> Result<Vec<ProjectKey>, StoreErro
 }
 
 /// The canonical paths of roots, each once. The first must exist; another that is gone keeps the path that was asked for.
-fn canonical(roots: Vec<PathBuf>) -> Result<Vec<PathBuf>, StoreError> {
+pub(super) fn canonical(roots: Vec<PathBuf>) -> Result<Vec<PathBuf>, StoreError> {
     let mut out: Vec<PathBuf> = Vec::with_capacity(roots.len());
     for (at, root) in roots.into_iter().enumerate() {
         let root = match std::fs::canonicalize(&root) {

@@ -1,10 +1,11 @@
 //! The commands of a project's writer, as SQL.
 
 use super::encode::{Encoded, EpochRows, RequestRows, StateRow, Text};
+use super::fork::ForkWrite;
 use super::index::{Index, IndexRow};
 use super::memories::{self, MemoryWrite};
 use super::pack::pack;
-use super::record::{ProjectRecord, SessionRecord, SessionRow};
+use super::record::{ProjectRecord, SessionOrigin, SessionRecord, SessionRow};
 use super::writer::Commands;
 use super::{StoreError, read};
 use plimsoll_core::id::{ItemNo, SessionId};
@@ -29,8 +30,16 @@ pub(super) enum Write {
     SetMode(SessionId, String, Timestamp),
     /// Sets its model.
     SetModel(SessionId, String, Timestamp),
+    /// Takes it out of lists, or puts it back.
+    Archive(SessionId, bool, Timestamp),
     /// Writes a batch.
     Commit(SessionId, Box<Encoded>),
+    /// Makes a session that begins with what another one has said.
+    Fork(Box<ForkWrite>),
+    /// Makes a session with everything in it.
+    Import(Box<(SessionRecord, SessionOrigin, Encoded)>),
+    /// The folder of a session that is about to be made is to be removed, unless it is made.
+    FolderDoomed(SessionId),
     /// Takes everything of a session out.
     Delete(SessionId),
     /// A deleted session's folder is gone too.
@@ -85,7 +94,11 @@ impl Commands for ProjectWriter {
                 sql.set(id, "mode", mode, *at)
             }
             Write::SetModel(id, model, at) => sql.set(id, "model", model, *at),
+            Write::Archive(id, archived, at) => sql.set(id, "archived", *archived, *at),
             Write::Commit(id, batch) => sql.commit(id, batch),
+            Write::Fork(fork) => sql.fork(fork),
+            Write::Import(import) => sql.import(import),
+            Write::FolderDoomed(id) => sql.doom(id),
             Write::Delete(id) => sql.delete(id),
             Write::FolderGone(id) => {
                 sql.execute("DELETE FROM doomed_folder WHERE id = ?1", [id.as_str()])?;
@@ -104,6 +117,7 @@ impl Commands for ProjectWriter {
     fn committed(&self, command: &Write, done: &Written) {
         match (command, done) {
             (Write::Commit(id, batch), _) if !batch.items.is_empty() => self.mirror.dirty(id),
+            (Write::Fork(_) | Write::Import(_), Written::Session(made)) => self.mirror.dirty(&made.1.id),
             (Write::Delete(id), _) => self.index.remove(id.clone()),
             _ => {}
         }
@@ -121,30 +135,30 @@ impl Commands for ProjectWriter {
 }
 
 /// One command's view of the transaction.
-struct Sql<'a> {
-    connection: &'a Connection,
-    path: &'a std::path::Path,
+pub(super) struct Sql<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) path: &'a std::path::Path,
 }
 
 impl Sql<'_> {
-    fn error(&self, source: rusqlite::Error) -> StoreError {
+    pub(super) fn error(&self, source: rusqlite::Error) -> StoreError {
         StoreError::sqlite(self.path, source)
     }
 
-    fn codec(&self, source: CodecError) -> StoreError {
+    pub(super) fn codec(&self, source: CodecError) -> StoreError {
         StoreError::Codec { path: self.path.to_owned(), source }
     }
 
-    fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize, StoreError> {
+    pub(super) fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize, StoreError> {
         let mut statement = self.connection.prepare_cached(sql).map_err(|source| self.error(source))?;
         statement.execute(params).map_err(|source| self.error(source))
     }
 
-    fn sid(&self, id: &SessionId) -> Result<i64, StoreError> {
+    pub(super) fn sid(&self, id: &SessionId) -> Result<i64, StoreError> {
         read::sid(self.connection, self.path, id)
     }
 
-    fn session(&self, id: &SessionId) -> Result<Written, StoreError> {
+    pub(super) fn session(&self, id: &SessionId) -> Result<Written, StoreError> {
         let sid = self.sid(id)?;
         let session = read::session(self.connection, self.path, sid)?;
         Ok(Written::Session(Box::new((sid, session))))
@@ -162,17 +176,17 @@ impl Sql<'_> {
         Ok(Written::Done)
     }
 
-    fn create(&self, session: &SessionRecord) -> Result<Written, StoreError> {
-        let existing: Option<String> = match &session.key {
-            None => None,
-            Some(key) => self
-                .connection
-                .query_row("SELECT id FROM session WHERE key = ?1", [key], |row| row.get(0))
-                .optional()
-                .map_err(|source| self.error(source))?,
-        };
-        if let Some(id) = existing.and_then(|id| id.parse().ok()) {
-            return self.session(&id);
+    /// The session that was made with this key.
+    pub(super) fn of_key(&self, key: Option<&str>) -> Result<Option<Written>, StoreError> {
+        let Some(key) = key else { return Ok(None) };
+        let found = self.connection.query_row("SELECT id FROM session WHERE key = ?1", [key], |row| row.get(0));
+        let id: Option<String> = found.optional().map_err(|source| self.error(source))?;
+        id.and_then(|id| id.parse().ok()).map(|id| self.session(&id)).transpose()
+    }
+
+    pub(super) fn create(&self, session: &SessionRecord) -> Result<Written, StoreError> {
+        if let Some(made) = self.of_key(session.key.as_deref())? {
+            return Ok(made);
         }
         self.execute(
             "INSERT INTO session (id, key, title, mode, model, created_at, updated_at, state, bundle, base_prompt) \
@@ -192,7 +206,13 @@ impl Sql<'_> {
     }
 
     /// Sets one column, whose name is this module's own.
-    fn set(&self, id: &SessionId, column: &'static str, value: &str, at: Timestamp) -> Result<Written, StoreError> {
+    fn set(
+        &self,
+        id: &SessionId,
+        column: &'static str,
+        value: impl rusqlite::ToSql,
+        at: Timestamp,
+    ) -> Result<Written, StoreError> {
         let sid = self.sid(id)?;
         self.execute(
             &format!("UPDATE session SET {column} = ?2, updated_at = max(updated_at, ?3) WHERE sid = ?1"),
@@ -210,7 +230,7 @@ impl Sql<'_> {
         Ok(())
     }
 
-    fn commit(&self, id: &SessionId, batch: &Encoded) -> Result<Written, StoreError> {
+    pub(super) fn commit(&self, id: &SessionId, batch: &Encoded) -> Result<Written, StoreError> {
         let sid = self.sid(id)?;
         let mut now = read::session(self.connection, self.path, sid)?.counters;
         let gap = |what, expected, found| StoreError::Gap { session: id.to_string(), what, expected, found };
@@ -327,7 +347,8 @@ impl Sql<'_> {
             "UPDATE session SET last_item = ?2, last_seq = ?3, last_request = ?4, last_epoch = ?5, \
              last_turn = max(last_turn, ?6), last_call = max(last_call, ?7), last_ask = max(last_ask, ?8), \
              todos_item = max(todos_item, ?9), updated_at = max(updated_at, ?10), bytes = bytes + ?11, \
-             state = coalesce(?12, state), title = coalesce(?13, title), mode = coalesce(?14, mode) WHERE sid = ?1",
+             state = coalesce(?12, state), title = coalesce(?13, title), mode = coalesce(?14, mode), \
+             archived = iif(?6 > last_turn, 0, archived) WHERE sid = ?1",
             params![
                 sid,
                 now.item.0 as i64,
@@ -449,27 +470,6 @@ impl Sql<'_> {
             params![text.hash, packed.codec, packed.len as i64, packed.body],
         )?;
         Ok((self.connection.last_insert_rowid(), packed.body.len() as u64))
-    }
-
-    fn delete(&self, id: &SessionId) -> Result<Written, StoreError> {
-        let sid = match self.sid(id) {
-            Ok(sid) => sid,
-            Err(StoreError::NotFound { .. }) => return Ok(Written::Done),
-            Err(other) => return Err(other),
-        };
-        self.execute("INSERT INTO doomed_folder (id) VALUES (?1) ON CONFLICT DO NOTHING", [id.as_str()])?;
-        self.execute("INSERT INTO deletion (sid) VALUES (?1)", [sid])?;
-        for table in super::schema::OF_SESSION {
-            self.execute(&format!("DELETE FROM {table} WHERE sid = ?1"), [sid])?;
-        }
-        self.execute(
-            "DELETE FROM blob WHERE bid NOT IN (SELECT bid FROM epoch_blob UNION ALL SELECT bid FROM request_blob \
-             UNION ALL SELECT value FROM epoch, json_each(epoch.body, '$.stated') \
-             UNION ALL SELECT value FROM request, json_each(request.body, '$.stated'))",
-            [],
-        )?;
-        self.execute("DELETE FROM deletion WHERE sid = ?1", [sid])?;
-        Ok(Written::Done)
     }
 
     fn mirrors(&self, marks: &[MirrorMark]) -> Result<Written, StoreError> {

@@ -78,6 +78,7 @@ async fn a_turn_can_go_on_from_what_was_loaded() {
         turn_usage: Usage { input: 5, cache_read: 4, cache_write: 0, output: 3 },
         items: vec![ViewItem { item: assistant(6, "so far"), projection: None }],
         operations: vec![operation(2, OpState::Unknown)],
+        untold: Vec::new(),
         shown: vec![shown(1), shown(2)],
         todos: vec![Todo { id: "1".into(), content: "look".into(), status: TodoStatus::Pending }],
         before_plan: None,
@@ -245,21 +246,31 @@ async fn batches_that_come_together_stand_or_fall_alone() {
     }
 }
 
+// Case H10: the store's part.
 #[tokio::test]
 async fn order_is_that_of_insertion_when_the_clock_goes_back() {
     let place = Place::new().await;
     let project = place.project().await;
     let id = project.create_session(new_session("s1")).await.unwrap().id;
-    for (no, seconds) in [(1, 0), (2, -30), (3, 1), (4, -90)] {
+    // Three messages at each time; the last six come from two processes whose clocks are a minute apart.
+    let other = Stores::open(&place.data()).await.unwrap();
+    let second = other.open_project(&project.record().key).await.unwrap();
+    let clock = [0, 0, 0, -30, -30, -30, 1, 1, 1, 60, 0, 60, 0, 60, 0];
+    for (no, seconds) in (1..).zip(clock) {
         let item = Item { at: at(seconds), ..user(no, "x") };
         let event = Event { at: at(seconds), ..added(no, no) };
-        project.commit(&id, Batch { items: vec![item], events: vec![event], ..Batch::default() }).await.unwrap();
+        let process = if no > 9 && seconds == 60 { &second } else { &project };
+        process.commit(&id, Batch { items: vec![item], events: vec![event], ..Batch::default() }).await.unwrap();
     }
-    let events = project.events(&id, Seq(0), 9).await.unwrap();
-    assert_eq!(events.iter().map(|found| found.event.seq.0).collect::<Vec<_>>(), [1, 2, 3, 4]);
-    let items = project.items_after(&id, ItemNo(0), 9).await.unwrap().items;
-    assert_eq!(items.iter().map(|item| item.at).collect::<Vec<_>>(), [at(0), at(-30), at(1), at(-90)]);
-    assert_eq!(project.session(&id).await.unwrap().updated_at, at(1));
+    for process in [&project, &second] {
+        let events = process.events(&id, Seq(0), 99).await.unwrap();
+        assert!(events.iter().map(|found| found.event.seq.0).eq(1..=15));
+        let items = process.items_after(&id, ItemNo(0), 99).await.unwrap().items;
+        assert_eq!(items.iter().map(|item| item.at).collect::<Vec<_>>(), clock.map(at));
+        let view = process.load_view(&id).await.unwrap();
+        assert!(view.items.iter().map(|item| item.item.no.0).eq(1..=15));
+        assert_eq!(process.session(&id).await.unwrap().updated_at, at(60));
+    }
 }
 
 #[tokio::test]

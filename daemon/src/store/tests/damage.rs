@@ -81,6 +81,7 @@ async fn check_recovered(place: &mut Place, path: &Path) {
     assert_eq!(broken, None);
 }
 
+// Case H04: the store's part.
 #[tokio::test]
 async fn a_zeroed_page_is_kept_aside_and_the_rest_recovered() {
     let (mut place, path) = filled().await;

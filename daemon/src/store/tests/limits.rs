@@ -4,6 +4,7 @@ use super::*;
 use rusqlite::Connection;
 use std::os::unix::fs::PermissionsExt as _;
 
+// Case H02: the store's part.
 #[tokio::test]
 async fn a_full_disk_refuses_the_batch_and_nothing_else() {
     let mut place = Place::new().await;
@@ -46,6 +47,7 @@ async fn a_full_disk_refuses_the_batch_and_nothing_else() {
     assert_eq!(answer, "ok");
 }
 
+// Case H01.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_stores_write_one_database_while_a_third_lists() {
     let place = Place::new().await;

@@ -4,8 +4,10 @@ mod batches;
 mod calibrations;
 mod counts;
 mod damage;
+mod forks;
 mod grants;
 mod limits;
+mod lists;
 mod mirrors;
 mod random;
 mod sessions;
@@ -200,6 +202,7 @@ fn epoch(no: u64, first_item: u64) -> Epoch {
         params: Some(Params { model: "small".into(), max_output: 4096, temperature: Some(0.5) }),
         tool_facts: ToolFacts([("tools".to_owned(), "read_file grep".to_owned())].into()),
         price: Price { kept: 100, given_up: 7 },
+        base: None,
     }
 }
 

@@ -94,7 +94,7 @@ async fn the_list_is_newest_change_first_and_its_pages_do_not_overlap() {
     // The clock is of no importance: what changed last stands first.
     project.rename(&session_id("s2"), "x", at(-1000)).await.unwrap();
     let mut seen = Vec::new();
-    let mut filter = ListFilter { project: Some(project.record().key.clone()), cursor: None, limit: 3 };
+    let mut filter = ListFilter { project: Some(project.record().key.clone()), limit: 3, ..ListFilter::default() };
     loop {
         let page = place.stores.list_sessions(filter.clone()).await.unwrap();
         seen.extend(page.sessions.iter().map(|found| found.session.id.to_string()));
@@ -161,7 +161,7 @@ async fn projects_with_similar_names_have_their_own_keys() {
     }
     for (no, key) in keys.iter().enumerate() {
         assert!(!key.as_str().starts_with('-'));
-        let filter = ListFilter { project: Some(key.clone()), cursor: None, limit: 9 };
+        let filter = ListFilter { project: Some(key.clone()), limit: 9, ..ListFilter::default() };
         let page = place.stores.list_sessions(filter).await.unwrap();
         let ids: Vec<String> = page.sessions.iter().map(|found| found.session.id.to_string()).collect();
         assert_eq!(ids, [format!("s{no}")]);

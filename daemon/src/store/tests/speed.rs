@@ -59,7 +59,7 @@ async fn ten_thousand_sessions_are_listed_by_pages() {
     place.stores.list_sessions(first.clone()).await.unwrap();
     let bound = Duration::from_millis(250);
     let page = timed("list, first 50 of 10,000", bound, place.stores.list_sessions(first)).await.unwrap();
-    let next = ListFilter { project: Some(key), cursor: page.next, limit: 500 };
+    let next = ListFilter { project: Some(key), cursor: page.next, limit: 500, ..ListFilter::default() };
     let page = timed("list, next 500", bound, place.stores.list_sessions(next)).await.unwrap();
     assert_eq!(page.sessions.len(), 500);
 }
