@@ -133,6 +133,11 @@ impl Background {
         self.lock().get(session_dir).map_or(0, |session| session.tracker.len())
     }
 
+    /// How many commands of all sessions, or what they left, still run.
+    pub fn count_all(&self) -> usize {
+        self.lock().values().map(|session| session.tracker.len()).sum()
+    }
+
     /// Asks for the end of everything that the session with this folder has running; does not wait.
     pub fn stop_session(&self, session_dir: &Path) {
         for task in self.running(session_dir) {

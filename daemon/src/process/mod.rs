@@ -21,6 +21,7 @@ pub mod origin;
 pub mod recover;
 pub mod run;
 pub mod sandbox;
+pub mod service_manager;
 pub mod shell;
 pub mod table;
 

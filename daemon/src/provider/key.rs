@@ -45,6 +45,45 @@ where
     }
 }
 
+/// Where the key of a provider is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyAt {
+    /// The server is open.
+    NotNeeded,
+    /// The client's user gave it to the client; that is not looked for here.
+    Given,
+    /// In a variable of the client's environment.
+    ClientVariable(String),
+    /// In a variable of the daemon's own environment.
+    DaemonVariable(String),
+    /// A command prints it; whether it does is known when it is run.
+    Command,
+    /// In the configuration file.
+    File,
+    /// In this variable of neither environment.
+    Missing(String),
+}
+
+/// Where [`resolve_key`] would find the key. Runs nothing.
+pub fn key_at(
+    endpoint: &Endpoint,
+    client_env: &BTreeMap<String, String>,
+    daemon_env: impl Fn(&str) -> Option<String>,
+) -> KeyAt {
+    match &endpoint.key {
+        KeySource::None => KeyAt::NotNeeded,
+        KeySource::Literal(_) => KeyAt::File,
+        KeySource::Command(_) => KeyAt::Command,
+        KeySource::Env(name) if client_env.get(name).is_some_and(|value| filled(value).is_some()) => {
+            KeyAt::ClientVariable(name.clone())
+        }
+        KeySource::Env(name) if daemon_env(name).is_some_and(|value| filled(&value).is_some()) => {
+            KeyAt::DaemonVariable(name.clone())
+        }
+        KeySource::Env(name) => KeyAt::Missing(name.clone()),
+    }
+}
+
 fn filled(value: &str) -> Option<Secret> {
     let value = value.trim();
     (!value.is_empty()).then(|| Secret::new(value))
@@ -86,6 +125,23 @@ mod tests {
         assert_eq!(resolve(env(), &[("K", " ")], Some("d"), Err("")).await, Ok(Some("d".into())));
         let error = resolve(env(), &[("OTHER", "c")], None, Err("")).await.unwrap_err();
         assert!(error.starts_with("provider `p` has no key: the variable K is set neither"), "{error}");
+    }
+
+    #[test]
+    fn where_a_key_is_is_known_without_running_anything() {
+        let at = |key: KeySource, client: &[(&str, &str)], daemon: Option<&str>| {
+            let endpoint =
+                Endpoint { name: "p".into(), api: Api::OpenaiChat, base_url: String::new(), key, headers: Vec::new() };
+            let client = client.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            key_at(&endpoint, &client, |_| daemon.map(str::to_owned))
+        };
+        let env = || KeySource::Env("K".into());
+        assert_eq!(at(env(), &[("K", "c")], Some("d")), KeyAt::ClientVariable("K".into()));
+        assert_eq!(at(env(), &[("K", " ")], Some("d")), KeyAt::DaemonVariable("K".into()));
+        assert_eq!(at(env(), &[], None), KeyAt::Missing("K".into()));
+        assert_eq!(at(KeySource::None, &[], None), KeyAt::NotNeeded);
+        assert_eq!(at(KeySource::Command("c".into()), &[], None), KeyAt::Command);
+        assert_eq!(at(KeySource::Literal(Secret::new("l")), &[], None), KeyAt::File);
     }
 
     #[tokio::test]

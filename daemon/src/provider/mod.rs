@@ -9,4 +9,4 @@ pub mod local;
 mod problem;
 
 pub use http::Http;
-pub use key::resolve_key;
+pub use key::{KeyAt, key_at, resolve_key};

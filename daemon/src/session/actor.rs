@@ -4,6 +4,7 @@ use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, WhenBusy};
 use super::checkpoint::{Undo, Undone};
 use super::driver::Driver;
 use super::setup::TurnSetup;
+use plimsoll_core::id::TurnNo;
 use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::tool::outcome::TaskEnd;
 use plimsoll_core::turn::input::{InputBody, Prompt};
@@ -58,10 +59,24 @@ pub enum Msg {
         /// Answered when it is stored.
         reply: oneshot::Sender<Result<(), ApiError>>,
     },
+    /// The model changes.
+    SetModel {
+        /// The new model, which can be used.
+        model: String,
+        /// Answered when it is stored.
+        reply: oneshot::Sender<Result<(), ApiError>>,
+    },
     /// The title changes.
     Rename {
         /// The new title.
         title: String,
+        /// Answered when it is stored.
+        reply: oneshot::Sender<Result<(), ApiError>>,
+    },
+    /// Lists leave the session out, or have it again.
+    Archive {
+        /// Whether they leave it out.
+        archived: bool,
         /// Answered when it is stored.
         reply: oneshot::Sender<Result<(), ApiError>>,
     },
@@ -71,6 +86,13 @@ pub enum Msg {
         undo: Undo,
         /// What came of it.
         reply: oneshot::Sender<Result<Undone, ApiError>>,
+    },
+    /// The conversation goes back.
+    Rewind {
+        /// The first turn that leaves the view.
+        turn: TurnNo,
+        /// Answered when it is stored.
+        reply: oneshot::Sender<Result<(), ApiError>>,
     },
     /// A client wants to know what a prompt would send.
     Dry {
@@ -149,14 +171,26 @@ async fn take(driver: &mut Driver, message: Msg, closing: &mut Vec<oneshot::Send
         Msg::SetMode { mode, reply } => {
             let _ = reply.send(driver.set_mode(mode).await);
         }
+        Msg::SetModel { model, reply } => {
+            let _ = reply.send(driver.set_model(&model).await);
+        }
         Msg::Rename { title, reply } => {
             let _ = reply.send(driver.rename(&title).await);
+        }
+        Msg::Archive { archived, reply } => {
+            let _ = reply.send(driver.archive(archived).await);
         }
         Msg::Undo { reply, .. } if !closing.is_empty() => {
             let _ = reply.send(Err(closing_error()));
         }
         Msg::Undo { undo, reply } => {
             let _ = reply.send(driver.undo(undo).await);
+        }
+        Msg::Rewind { reply, .. } if !closing.is_empty() => {
+            let _ = reply.send(Err(closing_error()));
+        }
+        Msg::Rewind { turn, reply } => {
+            let _ = reply.send(driver.rewind(turn).await);
         }
         Msg::Dry { setup, prompt, reply } => {
             let _ = reply.send(driver.dry(&setup, prompt).await);

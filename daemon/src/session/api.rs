@@ -1,10 +1,12 @@
 //! What the facades may ask of sessions: plain values in and out.
 
+use crate::config::Overrides;
 use plimsoll_core::event::{Ask, AskChoice, Delta};
 use plimsoll_core::id::{AskId, CallId, ItemNo, ProjectKey, Seq, SessionId, StepNo, TurnNo};
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::transcript::item::Item;
+use plimsoll_core::transcript::rewound::OutOfView;
 use plimsoll_core::workspace::Attachment;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,6 +19,10 @@ pub struct Beside {
     pub allow: Vec<String>,
     /// Files, texts and images.
     pub attachments: Vec<Attachment>,
+    /// The session's permission mode from now on; none: it stays.
+    pub mode: Option<String>,
+    /// The session's model from now on; none: it stays.
+    pub model: Option<String>,
 }
 
 /// An error for a client: a kind to branch on, a message for people, a hint with the fix.
@@ -83,6 +89,10 @@ pub struct Client {
     pub env: Arc<BTreeMap<String, String>>,
     /// Its current folder, absolute.
     pub cwd: Option<PathBuf>,
+    /// What it asked for when it began, over its environment.
+    pub options: Overrides,
+    /// Keys that its user gave it, by provider: in memory only, for what it starts.
+    pub keys: Arc<BTreeMap<String, Secret>>,
 }
 
 /// A project.
@@ -125,6 +135,12 @@ pub struct SessionInfo {
     pub model: String,
     /// Questions that wait for an answer.
     pub open_asks: Vec<Ask>,
+    /// Where it comes from, when it did not begin empty.
+    pub origin: Option<SessionOrigin>,
+    /// Whether lists leave it out.
+    pub archived: bool,
+    /// Whether a root of its project is known to be gone.
+    pub workspace_missing: bool,
 }
 
 /// A new session.
@@ -147,10 +163,84 @@ pub struct NewSession {
 pub struct SessionFilter {
     /// Of one project only.
     pub project: Option<ProjectKey>,
+    /// With all these words in the title only; none where it is blank.
+    pub query: Option<String>,
+    /// In one of these states only; empty: in any.
+    pub states: Vec<SessionState>,
+    /// Whether archived ones are among them.
+    pub archived: Archived,
     /// Where the page before ended.
     pub cursor: Option<String>,
     /// At most this many; 1 to 500.
     pub limit: usize,
+}
+
+/// What to look for in transcripts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchFor {
+    /// Words that all stand in an item.
+    pub query: String,
+    /// Where.
+    pub scope: SearchScope,
+    /// In items of these kinds only, by their stored names; empty: in those of the conversation.
+    pub kinds: Vec<&'static str>,
+    /// Where the page before ended.
+    pub cursor: Option<String>,
+    /// At most this many hits.
+    pub limit: usize,
+}
+
+/// Where to look.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SearchScope {
+    /// In one session.
+    Session(SessionId),
+    /// In the sessions of a project.
+    Project(ProjectKey),
+    /// In all sessions.
+    All,
+}
+
+/// An item with all the words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchHit {
+    /// The session.
+    pub session: SessionId,
+    /// Its title.
+    pub title: String,
+    /// The item.
+    pub hit: ItemHit,
+}
+
+/// What one piece of a search found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SearchPage {
+    /// The hits: sessions made last first, the last items first.
+    pub hits: Vec<SearchHit>,
+    /// Where the search goes on; none at its end.
+    pub next: Option<String>,
+    /// Items that were looked through.
+    pub searched: u64,
+    /// Projects that cannot be read, and why.
+    pub skipped: Vec<(ProjectKey, String)>,
+}
+
+/// A database that was damaged when it was opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// The damaged file, as it was found.
+    pub kept: PathBuf,
+    /// What was wrong and what came through, for people.
+    pub detail: String,
+}
+
+/// A session's derived files after they were made anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// The transcript as a file.
+    pub path: PathBuf,
+    /// What is in it.
+    pub state: MirrorState,
 }
 
 /// A page of sessions.
@@ -221,7 +311,9 @@ pub struct MemoryInfo {
     pub path: PathBuf,
 }
 
-pub use crate::store::{LastingGrant as Grant, ResolvedEvent};
+pub use crate::provider::KeyAt;
+pub use crate::provider::endpoint::Secret;
+pub use crate::store::{Archived, ItemHit, LastingGrant as Grant, MirrorState, ResolvedEvent, SessionOrigin};
 
 /// What a page of the transcript holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -232,6 +324,8 @@ pub struct TranscriptPage {
     pub projections: BTreeMap<CallId, String>,
     /// Number of the last item of the session.
     pub last: ItemNo,
+    /// Which items of the session are out of the model's view.
+    pub out: OutOfView,
 }
 
 /// Which items to read.

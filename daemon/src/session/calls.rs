@@ -59,6 +59,13 @@ impl Driver {
         {
             return reply.send(Err(error));
         }
+        // A prompt that is refused changes nothing.
+        if let Some(Err(error)) = self.machine.as_ref().map(|machine| may_begin(machine, busy)) {
+            return reply.send(Err(error));
+        }
+        if let Err(error) = self.choose(&setup).await {
+            return reply.send(Err(error));
+        }
         let machine = match self.machine(&setup).await {
             Ok(machine) => machine,
             Err(error) => return reply.send(Err(error)),
@@ -165,8 +172,42 @@ impl Driver {
         self.tell_changed().await
     }
 
+    /// Sets a model that can be used, from the next turn on.
+    pub(super) async fn set_model(&mut self, model: &str) -> Result<(), ApiError> {
+        if self.chosen.model() == model {
+            return Ok(());
+        }
+        self.store.set_model(&self.id, model, now()).await.map_err(|error| load::store_error(&error))?;
+        self.chosen.set_model(model);
+        self.tell_changed().await
+    }
+
+    /// What a prompt asks for beside its text is the session's from now on.
+    async fn choose(&mut self, setup: &TurnSetup) -> Result<(), ApiError> {
+        if let Some(mode) = setup.mode.filter(|mode| *mode != self.mode) {
+            self.set_mode(mode).await?;
+        }
+        match &setup.model {
+            Some(model) => self.set_model(model).await,
+            None => Ok(()),
+        }
+    }
+
+    /// What is odd in the configuration is told when it is new.
+    pub(super) fn tell_odd(&mut self) {
+        let (Some(machine), Some(turn)) = (&mut self.machine, &self.running) else { return };
+        let new = turn.warnings.iter().filter(|warning| !self.told_odd.contains(warning)).cloned().collect();
+        machine.set_notices(new);
+        self.told_odd.clone_from(&turn.warnings);
+    }
+
     pub(super) async fn rename(&mut self, title: &str) -> Result<(), ApiError> {
         self.store.rename(&self.id, title, now()).await.map_err(|error| load::store_error(&error))?;
+        self.tell_changed().await
+    }
+
+    pub(super) async fn archive(&mut self, archived: bool) -> Result<(), ApiError> {
+        self.store.archive(&self.id, archived, now()).await.map_err(|error| load::store_error(&error))?;
         self.tell_changed().await
     }
 

@@ -7,7 +7,7 @@ use super::hub::{Hub, Publication};
 use super::lasting::Known;
 use super::live::{Activity, Counted};
 use super::load;
-use super::setup::{Project, TurnSetup};
+use super::setup::{Chosen, Project, TurnSetup};
 use super::tasks::{self, Mailbox};
 use crate::store::{ProjectStore, StoreError};
 use plimsoll_core::event::Delta;
@@ -70,6 +70,9 @@ pub(super) struct Driver {
     cut: Option<Cut>,
     settle_at: Option<Instant>,
     pub(super) mode: Mode,
+    pub(super) chosen: Arc<Chosen>,
+    /// What is odd in the configuration, as clients were told.
+    pub(super) told_odd: Vec<String>,
     /// Tells when the user has decided something for the project.
     pub(super) decided: watch::Receiver<Known>,
     pub(super) tasks: JoinSet<()>,
@@ -97,6 +100,7 @@ pub(super) struct Parts {
     pub(super) mailbox: mpsc::WeakSender<Msg>,
     pub(super) activity: Arc<Activity>,
     pub(super) mode: Mode,
+    pub(super) chosen: Arc<Chosen>,
     /// What cut the session before and could not be settled.
     pub(super) cut: Option<Cut>,
 }
@@ -109,7 +113,7 @@ pub(super) enum Happened {
 
 impl Driver {
     pub(super) fn new(parts: Parts) -> Self {
-        let Parts { id, project, store, hub, mailbox, activity, mode, cut } = parts;
+        let Parts { id, project, store, hub, mailbox, activity, mode, chosen, cut } = parts;
         let decided = project.lasting.follow();
         activity.set_cut(cut.is_some());
         Self {
@@ -124,6 +128,8 @@ impl Driver {
             settle_at: cut.is_some().then(|| Instant::now() + SETTLE_AGAIN),
             cut,
             mode,
+            chosen,
+            told_odd: Vec::new(),
             decided,
             tasks: JoinSet::new(),
             owed: HashMap::new(),
@@ -226,15 +232,20 @@ impl Driver {
                 self.grant(call, &rules).await;
             } else if matches!(effect, Effect::Suspend) {
                 // What it waits for is in the store, and whoever answers brings what it works with.
-                self.machine = None;
-                self.running = None;
-                self.generation += 1;
+                self.forget_machine();
                 return;
             } else {
                 self.perform(effect);
             }
         }
         self.keep_learned();
+    }
+
+    /// The next turn loads the session anew.
+    pub(super) fn forget_machine(&mut self) {
+        self.machine = None;
+        self.running = None;
+        self.generation += 1;
     }
 
     /// The next epoch has the texts of now.
@@ -399,6 +410,7 @@ impl Driver {
         }
         self.set_policy();
         self.set_texts();
+        self.tell_odd();
         if let Some(known) = self.running.as_ref().map(|turn| turn.calibration) {
             self.calibrate(known);
         }
@@ -406,7 +418,7 @@ impl Driver {
         let editor = self.project.shared.editors.of(&self.project.key);
         let environment = Environment {
             git: vec![GitBlock::Unavailable(FAULT.to_owned())],
-            revision: self.project.workspace.revision(),
+            revision: self.project.workspace().revision(),
             ..Environment::default()
         };
         let owed = InputBody::Environment { turn, environment: Box::new(environment) };

@@ -3,7 +3,7 @@
 use super::api::{ApiError, ApiErrorKind};
 use crate::workspace::root_of;
 use plimsoll_core::path;
-use plimsoll_core::workspace::EditorState;
+use plimsoll_core::workspace::{Attachment, EditorState};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
@@ -51,8 +51,13 @@ pub(super) fn clean_title(title: &str) -> Result<String, ApiError> {
 
 /// What the user said, through the seam for all text from outside.
 pub(super) fn clean_prompt(text: String) -> Result<String, ApiError> {
+    clean_prompt_with(text, &[])
+}
+
+/// The same beside attachments, which may say all that there is to say.
+pub(super) fn clean_prompt_with(text: String, attachments: &[Attachment]) -> Result<String, ApiError> {
     let text = plimsoll_core::ingest::string(plimsoll_core::ingest::Source::User, text);
-    if text.trim().is_empty() {
+    if text.trim().is_empty() && attachments.is_empty() {
         return Err(ApiError::new(ApiErrorKind::InvalidParams, "the prompt is empty"));
     }
     Ok(text)

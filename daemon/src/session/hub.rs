@@ -204,9 +204,6 @@ impl Hub {
     pub fn next(&self, position: &mut Position) -> Next {
         let state = self.state();
         let (generation, reason) = &state.closed;
-        if position.generation != *generation {
-            return Next::Closed(reason.clone());
-        }
         let mut updates = Vec::new();
         if position.seq < state.head {
             let first = state.recent.front().map(|(event, _)| event.event.seq);
@@ -228,7 +225,14 @@ impl Hub {
             given.1 = from + text.len();
             updates.push(Update::Delta { delta: delta(*key, live.kind, text), offset: from as u64 });
         }
-        if updates.is_empty() { Next::Nothing } else { Next::Updates(updates) }
+        // What waits is given first: a client that leaves with its daemon has then missed nothing.
+        if !updates.is_empty() {
+            Next::Updates(updates)
+        } else if position.generation == *generation {
+            Next::Nothing
+        } else {
+            Next::Closed(reason.clone())
+        }
     }
 }
 
@@ -288,6 +292,7 @@ fn weight(event: &ResolvedEvent) -> usize {
         ItemBody::ToolCall(call) => call.arguments.len(),
         ItemBody::ToolResult(result) => result.outcome.body.weight(),
         ItemBody::Notice(notice) => notice.text.len(),
+        ItemBody::Rewind(_) => 0,
     });
     body + event.projection.as_ref().map_or(0, String::len) + 256
 }
@@ -351,6 +356,16 @@ mod tests {
         let mut near = Position { seq: Seq(5), ..Position::default() };
         assert_eq!(given(hub.next(&mut near)).len(), RECENT_EVENTS);
         assert!(matches!(Hub::new(Seq(7)).next(&mut Position::default()), Next::Read(Seq(0))));
+    }
+
+    #[test]
+    fn what_waits_is_given_before_the_end() {
+        let hub = Hub::new(Seq(0));
+        let mut position = hub.position(Seq(0));
+        hub.publish(batch(1, EventBody::SessionChanged));
+        hub.close("it ends");
+        assert_eq!(given(hub.next(&mut position)), ["#1"]);
+        assert!(matches!(hub.next(&mut position), Next::Closed(reason) if reason == "it ends"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::hub::Hub;
 use super::setup::{Chosen, Project};
 use plimsoll_core::id::SessionId;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -106,12 +106,30 @@ pub(super) struct Place {
     pub(super) live: tokio::sync::Mutex<Option<Live>>,
 }
 
+/// Actors may begin.
+const OPEN: u8 = 0;
+/// It is being found out whether everything closes.
+const TRYING: u8 = 1;
+/// No actor begins any more.
+const CLOSED: u8 = 2;
+
+/// A call that is about to begin a turn.
+pub(super) struct Beginning(Arc<AtomicUsize>);
+
+impl Drop for Beginning {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 /// See the module's head.
 pub(super) struct Sessions {
     places: Mutex<HashMap<SessionId, Arc<Place>>>,
     /// How many have an actor.
     count: AtomicUsize,
-    closing: AtomicBool,
+    gate: AtomicU8,
+    /// Calls that are about to begin a turn.
+    beginning: Arc<AtomicUsize>,
     crowded: Notify,
     keeper: Mutex<Option<JoinHandle<()>>>,
 }
@@ -121,7 +139,8 @@ impl Sessions {
         Arc::new(Self {
             places: Mutex::default(),
             count: AtomicUsize::new(0),
-            closing: AtomicBool::new(false),
+            gate: AtomicU8::new(OPEN),
+            beginning: Arc::default(),
             crowded: Notify::new(),
             keeper: Mutex::default(),
         })
@@ -138,7 +157,30 @@ impl Sessions {
 
     /// Whether everything is being closed.
     pub(super) fn is_closing(&self) -> bool {
-        self.closing.load(Ordering::Relaxed)
+        loop {
+            match self.gate.load(Ordering::SeqCst) {
+                // Somebody finds out whether it closes, which takes no longer than reading three numbers.
+                TRYING => std::thread::yield_now(),
+                gate => return gate == CLOSED,
+            }
+        }
+    }
+
+    /// Closes everything unless somebody is about to begin a turn or `busy` says so; whether it is closed. A call either
+    /// is counted here, or finds everything closed.
+    pub(super) fn close_unless(&self, busy: impl FnOnce() -> bool) -> bool {
+        if self.gate.compare_exchange(OPEN, TRYING, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+            return self.is_closing();
+        }
+        let close = self.beginning.load(Ordering::SeqCst) == 0 && !busy();
+        self.gate.store(if close { CLOSED } else { OPEN }, Ordering::SeqCst);
+        close
+    }
+
+    /// Counts a call that is about to begin a turn.
+    pub(super) fn beginning(&self) -> Beginning {
+        self.beginning.fetch_add(1, Ordering::SeqCst);
+        Beginning(Arc::clone(&self.beginning))
     }
 
     /// The place of a session.
@@ -153,6 +195,12 @@ impl Sessions {
     /// Whether a turn of this session runs in this daemon.
     pub(super) fn is_busy(&self, id: &SessionId) -> bool {
         self.places().get(id).is_some_and(|place| place.activity.idle_since().is_none())
+    }
+
+    /// The sessions with a turn that runs in this daemon.
+    pub(super) fn busy(&self) -> Vec<SessionId> {
+        let places = self.places();
+        places.iter().filter(|(_, place)| place.activity.idle_since().is_none()).map(|(id, _)| id.clone()).collect()
     }
 
     /// Whether a turn of this session was cut and how it ended is not written yet.
@@ -218,7 +266,7 @@ impl Sessions {
 
     /// Closes all; no actor begins from here on.
     pub(super) async fn close(&self) {
-        self.closing.store(true, Ordering::Relaxed);
+        self.gate.store(CLOSED, Ordering::SeqCst);
         let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(keeper) = keeper {
             keeper.abort();
@@ -270,5 +318,24 @@ impl Counted {
 impl Drop for Counted {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_closes_only_when_nothing_runs_and_nothing_is_about_to() {
+        let sessions = Sessions::new();
+        let beginning = sessions.beginning();
+        assert!(!sessions.close_unless(|| false));
+        assert!(!sessions.is_closing());
+        drop(beginning);
+        assert!(!sessions.close_unless(|| true));
+        assert!(!sessions.is_closing());
+        assert!(sessions.close_unless(|| false));
+        assert!(sessions.is_closing());
+        assert!(sessions.close_unless(|| true), "it is closed already");
     }
 }

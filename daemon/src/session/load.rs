@@ -14,6 +14,7 @@ use plimsoll_core::ledger::OpState;
 use plimsoll_core::permission::policy::grants;
 use plimsoll_core::permission::rule::{Rule, Scope};
 use plimsoll_core::time::Timestamp;
+use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::transcript::item::ItemBody;
 use plimsoll_core::turn::load::Loaded;
 use plimsoll_core::turn::machine::{Counters, Machine, Settings};
@@ -81,6 +82,13 @@ pub(super) async fn recover_session(
     hub: &Hub,
     cut: &Cut,
 ) -> Result<(), StoreError> {
+    let row = store.session(id).await?;
+    let open = store.operations(id, true).await?;
+    let busy = matches!(row.state, SessionState::Running | SessionState::Waiting);
+    if !busy && !open.iter().any(|operation| checkpoint::is_undo(operation) || operation.in_background()) {
+        // The usual case, for which a long session must not be read.
+        return Ok(());
+    }
     let mut loaded = load(store, id).await?;
     if loaded.operations.iter().any(checkpoint::is_undo) {
         settle_cut(store, id, hub).await?;
@@ -133,6 +141,7 @@ fn loaded(view: LoadedView, grants: Vec<Rule>) -> Loaded {
         operations: view.operations,
         asks: view.session.open_asks,
         grants,
+        untold: view.untold,
         shown: view.shown,
         todos: view.todos,
         before_plan: view.before_plan.and_then(|mode| mode.parse().ok()),
@@ -198,6 +207,9 @@ pub(super) fn indexed(indexed: IndexedSession) -> SessionInfo {
         mode: session.mode,
         model: session.model,
         open_asks: session.open_asks,
+        origin: session.origin,
+        archived: session.archived,
+        workspace_missing: false,
     }
 }
 
@@ -217,12 +229,14 @@ pub(super) fn store_error(error: &StoreError) -> ApiError {
         | StoreError::Sqlite { .. }
         | StoreError::Codec { .. }
         | StoreError::Gap { .. } => ApiErrorKind::Store,
+        StoreError::RootTaken { .. } => ApiErrorKind::Conflict,
     };
     let told = ApiError::new(kind, error.to_string());
     match error {
         StoreError::Full { .. } | StoreError::Io { .. } | StoreError::Sqlite { .. } => {
             told.hint("see that the disk of the data folder has room and is writable, then try again")
         }
+        StoreError::RootTaken { .. } => told.hint("open that project instead, or delete what it holds first"),
         _ => told,
     }
 }

@@ -105,6 +105,20 @@ impl Memories {
         })
     }
 
+    /// Does what a client asks for in the user's name; committed when this returns.
+    pub(super) async fn put(&self, change: Change) -> Result<MemoryWritten, StoreError> {
+        let Some(origin) = Origin::user() else { return Ok(MemoryWritten::Unknown) };
+        let at = now();
+        let (scope, write) = match change {
+            Change::Create { scope, title, content } => (scope, MemoryWrite::Create { title, content, origin, at }),
+            Change::Update { id, title, content } => {
+                (id.scope, MemoryWrite::Update { no: id.no, title, content, origin, at })
+            }
+            Change::Delete { id } => (id.scope, MemoryWrite::Delete { no: id.no }),
+        };
+        self.write(scope, write).await
+    }
+
     /// Forgets one for a client; whether there was one.
     pub(super) async fn delete(&self, id: MemoryId) -> Result<bool, StoreError> {
         let written = self.write(id.scope, MemoryWrite::Delete { no: id.no }).await?;

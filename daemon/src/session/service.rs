@@ -2,12 +2,13 @@
 
 use super::actor::{self, MAILBOX, Msg};
 use super::api::{
-    AcceptedTurn, ApiError, ApiErrorKind, Beside, Client, ProjectInfo, SessionFilter, SessionInfo, SessionPage,
-    TranscriptPage, TranscriptRange, WhenBusy,
+    AcceptedTurn, ApiError, ApiErrorKind, Beside, Client, ProjectInfo, SessionInfo, TranscriptPage, TranscriptRange,
+    WhenBusy,
 };
 use super::driver::{self, Driver, now};
 use super::editors::Editors;
-use super::given::{clean_prompt, clean_title, existing_folder, shown_state};
+use super::given::{clean_prompt, clean_prompt_with, clean_title, existing_folder, shown_state};
+use super::ground::Ground;
 use super::hub::Hub;
 use super::lasting::Lasting;
 use super::live::{self, Handle, Live, Sessions};
@@ -15,17 +16,17 @@ use super::load::{self, store_error};
 use super::memories::Memories;
 use super::setup::{Chosen, Project, Sandboxes, Shared, canonical};
 use super::subscription::Subscription;
+use super::transfer::Exports;
 use crate::config::{Folders, TextFiles};
 use crate::process::Helper;
 use crate::process::background::Background;
 use crate::provider::Http;
-use crate::store::{ListFilter, ProjectStore, Stores};
+use crate::store::{ProjectStore, Stores};
 use crate::tool::Tool;
 use crate::tool::registry::Registry;
 use crate::tool::run_terminal_cmd::RunTerminalCmd;
 use crate::tool::stop_task::StopTask;
 use crate::tool::task_output::TaskOutput;
-use crate::workspace::{Waits, Workspace};
 use plimsoll_core::id::{ProjectKey, Seq, SessionId};
 use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::transcript::batch::SessionState;
@@ -37,12 +38,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OnceCell, mpsc};
 
+mod configuration;
 mod create;
+mod find;
+mod fork;
+mod knowledge;
+mod list;
 mod memories;
+mod missing;
+mod models;
 mod permissions;
+mod relocate;
+mod search;
+mod work;
 
-/// Sessions on one page of a list.
-const PAGE_MAX: usize = 500;
+pub(super) use create::{base_prompt_flaw, new_session_id};
+pub use fork::NewFork;
+pub use knowledge::TextInForce;
 
 /// See the module's head.
 #[derive(Clone)]
@@ -56,6 +68,7 @@ struct Inner {
     /// Each is opened once, by the first who needs it; the others wait for that.
     projects: Mutex<HashMap<ProjectKey, Arc<OnceCell<Arc<Project>>>>>,
     sessions: Arc<Sessions>,
+    exports: Exports,
     /// Set once what a dead daemon left is settled.
     recovered: OnceCell<()>,
 }
@@ -92,6 +105,7 @@ impl Service {
             shared: Arc::new(shared),
             projects: Mutex::new(HashMap::new()),
             sessions: Sessions::new(),
+            exports: Exports::default(),
             recovered: OnceCell::new(),
         };
         Self { inner: Arc::new(inner) }
@@ -101,7 +115,7 @@ impl Service {
     /// truth, also when nobody opens them. Done once; whoever asks for a session before that waits for it, as its row may
     /// stand in its project's store only.
     pub async fn recover(&self) {
-        self.inner.recovered.get_or_init(|| self.recover_projects()).await;
+        self.inner.recovered.get_or_init(|| Box::pin(self.recover_projects())).await;
     }
 
     async fn recover_projects(&self) {
@@ -156,7 +170,9 @@ impl Service {
         }
         let record = self.inner.stores.project_for(&folders, now()).await.map_err(|error| store_error(&error))?;
         // What a first prompt will want to know is collected from now on.
-        Ok(self.project(&record.key).await?.info(record))
+        let project = self.project(&record.key).await?;
+        project.stand_on(&record.roots);
+        Ok(project.info(record))
     }
 
     async fn project(&self, key: &ProjectKey) -> Result<Arc<Project>, ApiError> {
@@ -164,7 +180,7 @@ impl Service {
             let mut projects = self.inner.projects.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(projects.entry(key.clone()).or_default())
         };
-        cell.get_or_try_init(|| self.load_project(key)).await.cloned()
+        cell.get_or_try_init(|| Box::pin(self.load_project(key))).await.cloned()
     }
 
     async fn load_project(&self, key: &ProjectKey) -> Result<Arc<Project>, ApiError> {
@@ -178,8 +194,7 @@ impl Service {
             stores: self.inner.stores.clone(),
             memories: Arc::new(Memories::new(key.clone(), self.inner.stores.clone(), &folder, &data)),
             lasting: lasting.map_err(|error| store_error(&error))?,
-            workspace: Workspace::open(record.roots.clone(), revision, Waits::default()),
-            roots: record.roots,
+            ground: Ground::open(record.roots, revision),
             folder,
             texts: TextFiles::default(),
             shared: Arc::clone(&self.inner.shared),
@@ -188,6 +203,16 @@ impl Service {
 
     async fn store(&self, key: &ProjectKey) -> Result<ProjectStore, ApiError> {
         self.inner.stores.open_project(key).await.map_err(|error| store_error(&error))
+    }
+
+    /// A project with its store.
+    pub(super) async fn opened(&self, key: &ProjectKey) -> Result<(Arc<Project>, ProjectStore), ApiError> {
+        self.check_open()?;
+        Ok((self.project(key).await?, self.store(key).await?))
+    }
+
+    pub(super) fn exports(&self) -> &Exports {
+        &self.inner.exports
     }
 
     pub(super) fn folders(&self) -> &Folders {
@@ -207,18 +232,10 @@ impl Service {
         Ok((key, store))
     }
 
-    /// Lists sessions, newest first.
-    pub async fn list_sessions(&self, filter: SessionFilter) -> Result<SessionPage, ApiError> {
-        self.recover().await;
-        let limit = filter.limit.clamp(1, PAGE_MAX);
-        let filter = ListFilter { project: filter.project, cursor: filter.cursor, limit };
-        let page = self.inner.stores.list_sessions(filter).await.map_err(|error| store_error(&error))?;
-        let sessions = page.sessions.into_iter().map(|session| self.as_it_is(load::indexed(session))).collect();
-        Ok(SessionPage { sessions, next: page.next })
-    }
-
     async fn info(&self, store: &ProjectStore, id: &SessionId) -> Result<SessionInfo, ApiError> {
-        Ok(self.as_it_is(load::info(store, id).await?))
+        let mut info = self.as_it_is(load::info(store, id).await?);
+        missing::note(std::slice::from_mut(&mut info)).await;
+        Ok(info)
     }
 
     /// What the store says of a turn that runs is true only while this daemon runs it. What was cut, and is not settled
@@ -278,7 +295,8 @@ impl Service {
             TranscriptRange::Before { before, limit } => store.items_before(id, before, limit.clamp(1, 1_000)).await,
         };
         let page = page.map_err(|error| store_error(&error))?;
-        Ok(TranscriptPage { items: page.items, projections: page.projections, last: page.last })
+        let out = store.out_of_view(id).await.map_err(|error| store_error(&error))?;
+        Ok(TranscriptPage { items: page.items, projections: page.projections, last: page.last, out })
     }
 
     /// Begins to follow a session after `after`.
@@ -331,8 +349,10 @@ impl Service {
         let hub = Hub::new(row.counters.seq);
         let mode: Mode = row.mode.parse().unwrap_or_default();
         let texts = store.made_with(id).await.map_err(|error| store_error(&error))?;
+        let chosen = Arc::new(Chosen::new(row.model, texts));
         let (mailbox, incoming) = mpsc::channel(MAILBOX);
         let driver = Driver::new(driver::Parts {
+            chosen: Arc::clone(&chosen),
             id: id.clone(),
             project: Arc::clone(&project),
             store,
@@ -344,8 +364,7 @@ impl Service {
             cut: settled.is_err().then_some(cut),
         });
         let task = tokio::spawn(actor::run(driver, incoming));
-        let chosen = Chosen { model: row.model, texts };
-        let handle = Handle { mailbox, hub, project, chosen: Arc::new(chosen), order: Arc::default() };
+        let handle = Handle { mailbox, hub, project, chosen, order: Arc::default() };
         *running = Some(Live { handle: handle.clone(), task });
         sessions.began(&place);
         Ok(handle)
@@ -373,16 +392,17 @@ impl Service {
         busy: WhenBusy,
         beside: Beside,
     ) -> Result<AcceptedTurn, ApiError> {
-        let text = clean_prompt(text)?;
+        let _beginning = self.beginning();
+        let text = clean_prompt_with(text, &beside.attachments)?;
         let allow = permissions::turn_rules(&beside.allow)?;
         let handle = self.live(id).await?;
         // What a turn works with may take its time to find out; the session goes on meanwhile.
         let order = handle.order.lock().await;
-        let mut setup = Box::new(handle.project.turn(id, client, &handle.chosen).await);
-        if let Ok(setup) = setup.as_mut() {
-            setup.allow = allow;
-            setup.attachments = beside.attachments;
-        }
+        let setup = match &beside.model {
+            Some(model) => handle.project.turn(id, client, &handle.chosen.with_model(model.clone())).await,
+            None => handle.project.turn(id, client, &handle.chosen).await,
+        };
+        let setup = Box::new(setup.and_then(|setup| permissions::beside(setup, allow, beside)));
         let answer = handle.send(|reply| Msg::Prompt { setup, text, key, busy, reply }).await?;
         drop(order);
         answer.await.map_err(|_| live::gone())?
@@ -390,6 +410,7 @@ impl Service {
 
     /// Adds to the running turn; without one it is a prompt.
     pub async fn steer(&self, client: &Client, id: &SessionId, text: String) -> Result<(), ApiError> {
+        let _beginning = self.beginning();
         let text = clean_prompt(text)?;
         let handle = self.live(id).await?;
         let order = handle.order.lock().await;
@@ -413,7 +434,7 @@ impl Service {
         project: &ProjectKey,
         state: EditorState,
     ) -> Result<(), ApiError> {
-        let roots = self.project(project).await?.roots.clone();
+        let roots = self.project(project).await?.roots();
         self.inner.shared.editors.set(client, project, shown_state(&roots, state));
         Ok(())
     }
@@ -443,7 +464,7 @@ impl Service {
             projects.drain().filter_map(|(_, project)| project.get().cloned()).collect()
         };
         for project in projects {
-            project.workspace.close().await;
+            project.workspace().close().await;
         }
         self.inner.stores.close().await;
     }

@@ -2,6 +2,7 @@
 
 use super::api::{ApiError, ApiErrorKind, Client, ProjectInfo};
 use super::editors::Editors;
+use super::ground::Ground;
 use super::lasting::Lasting;
 use super::memories::Memories;
 use super::{attached, calibrations, plan};
@@ -11,12 +12,12 @@ use crate::process::sandbox::probe::Probe;
 use crate::process::shell::is_bash;
 use crate::process::{Helper, background::Background, key_command};
 use crate::provider::endpoint::{Endpoint, Secret};
-use crate::provider::{self, Http};
+use crate::provider::{self, Http, KeyAt};
 use crate::store::{MEMORIES, ProjectRecord, Stores};
 use crate::tool::ToolEnv;
 use crate::tool::registry::Registry;
 use crate::workspace::instructions;
-use crate::workspace::rules::{Sources, skills};
+use crate::workspace::rules::{Sources, Texts, skills};
 use crate::workspace::{ClientFacts, Workspace};
 use plimsoll_core::id::{ProjectKey, SessionId};
 use plimsoll_core::model::calibration::Calibration;
@@ -31,8 +32,8 @@ use plimsoll_core::workspace::{AttachedFile, Attachment, EditorState, Environmen
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The shell that commands run in.
 const BASH: &str = "bash";
@@ -51,6 +52,38 @@ pub(super) struct Shared {
     pub(super) editors: Editors,
     pub(super) running_turns: Arc<AtomicUsize>,
     pub(super) sandbox: Sandboxes,
+}
+
+impl Shared {
+    /// The configuration as it counts for this client, with the file of a project.
+    pub(super) fn config(
+        &self,
+        client: &Client,
+        project_root: Option<&Path>,
+        overrides: &Overrides,
+    ) -> Result<Config, ApiError> {
+        let overrides = overrides.clone().over(&client.options);
+        Config::load_for(&self.folders, &client.env, project_root, &overrides).map_err(|error| config_error(&error))
+    }
+
+    /// The key for what this client starts: what its user gave it, else where the configuration says that it is. None where
+    /// the server is open.
+    pub(super) async fn key(&self, client: &Client, endpoint: &Endpoint) -> Result<Option<Secret>, ApiError> {
+        if let Some(key) = client.keys.get(&endpoint.name) {
+            return Ok(Some(key.clone()));
+        }
+        let daemon_env = |name: &str| self.daemon_env.get(name).cloned();
+        let found = provider::resolve_key(endpoint, &client.env, daemon_env, key_command::standard_output).await;
+        found.map_err(|error| key_missing(error.message))
+    }
+
+    /// Where that key is. Runs nothing.
+    pub(super) fn key_at(&self, client: &Client, endpoint: &Endpoint) -> KeyAt {
+        if client.keys.contains_key(&endpoint.name) {
+            return KeyAt::Given;
+        }
+        provider::key_at(endpoint, &client.env, |name| self.daemon_env.get(name).cloned())
+    }
 }
 
 /// What this machine can hold a command to.
@@ -74,8 +107,8 @@ impl Sandboxes {
 /// Shared by the sessions of a project.
 pub(super) struct Project {
     pub(super) key: ProjectKey,
-    pub(super) roots: Vec<PathBuf>,
-    pub(super) workspace: Workspace,
+    /// Its roots, as they are now.
+    pub(super) ground: Ground,
     /// The project's folder in the data folder.
     pub(super) folder: PathBuf,
     pub(super) stores: Stores,
@@ -88,12 +121,33 @@ pub(super) struct Project {
     pub(super) shared: Arc<Shared>,
 }
 
-/// What was chosen for a session when it was made.
+/// What was chosen for a session.
 pub(super) struct Chosen {
     /// Its model as `provider/model`.
-    pub(super) model: String,
-    /// Its bundle and its own identity sentence.
+    model: Mutex<String>,
+    /// Its bundle and its own identity sentence, chosen when it was made.
     pub(super) texts: Prompts,
+}
+
+impl Chosen {
+    pub(super) fn new(model: String, texts: Prompts) -> Self {
+        Self { model: Mutex::new(model), texts }
+    }
+
+    /// The session's model as `provider/model`.
+    pub(super) fn model(&self) -> String {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The session has another model from now on.
+    pub(super) fn set_model(&self, model: &str) {
+        model.clone_into(&mut self.model.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// The same with another model, for one look or one prompt.
+    pub(super) fn with_model(&self, model: String) -> Self {
+        Self::new(model, self.texts.clone())
+    }
 }
 
 /// What one turn works with.
@@ -109,6 +163,11 @@ pub(super) struct TurnSetup {
     shell: Shell,
     /// Rules that the client brought along for this turn.
     pub(super) allow: Vec<Rule>,
+    /// Mode and model that the prompt asks for; the session has them from then on.
+    pub(super) mode: Option<Mode>,
+    pub(super) model: Option<String>,
+    /// What is odd in the configuration.
+    pub(super) warnings: Vec<String>,
     /// What the client put beside the prompt, until the turn is handed to the machine.
     pub(super) attachments: Vec<Attachment>,
     /// How the model's token counts compare with the estimate.
@@ -132,8 +191,7 @@ pub(super) struct TurnSetup {
 impl Project {
     /// The configuration under this client's environment.
     pub(super) fn config(&self, client: &Client, overrides: &Overrides) -> Result<Config, ApiError> {
-        Config::load_for(&self.shared.folders, &client.env, self.roots.first().map(PathBuf::as_path), overrides)
-            .map_err(|error| config_error(&error))
+        self.shared.config(client, self.roots().first().map(PathBuf::as_path), overrides)
     }
 
     /// What a turn of this session works with, for a prompt of this client.
@@ -143,30 +201,24 @@ impl Project {
         client: &Client,
         chosen: &Chosen,
     ) -> Result<TurnSetup, ApiError> {
-        if let Some(gone) = self.roots.iter().find(|root| !root.is_dir()) {
+        let (roots, workspace) = self.ground.now();
+        if let Some(gone) = roots.iter().find(|root| !root.is_dir()) {
             return Err(ApiError::new(
                 ApiErrorKind::WorkspaceMissing,
                 format!("workspace missing: {}", gone.display()),
             )
-            .hint("put the folder back, or open the project at its new place"));
+            .hint("put the folder back, or, if it was moved, say where it is now with `plimsoll project relocate`"));
         }
         let config = self.config(client, &Overrides::default())?;
-        let (profile, endpoint) = config.model(Some(&chosen.model)).map_err(|error| config_error(&error))?;
-        let daemon_env = |name: &str| self.shared.daemon_env.get(name).cloned();
-        let key = provider::resolve_key(&endpoint, &client.env, daemon_env, key_command::standard_output)
-            .await
-            .map_err(|error| key_missing(error.message))?;
+        let model = chosen.model();
+        let (profile, endpoint) = config.model(Some(&model)).map_err(|error| config_error(&error))?;
+        let key = self.shared.key(client, &endpoint).await?;
         let own = self.own_texts(profile.context_window);
         let session_dir = self.folder.join(session.as_str());
-        let home = client.env.get("HOME").map(Path::new).filter(|home| home.is_absolute());
+        let home = home(client);
         let writable: Vec<PathBuf> = config.permissions.writable(home).iter().map(|path| canonical(path)).collect();
         let calibration = calibrations::known(&self.stores, &profile.id()).await;
-        let sources = Sources {
-            managed: self.shared.folders.managed.parent().map(Path::to_path_buf),
-            foreign: config.sources.foreign.clone(),
-            skills: config.sources.skills(home),
-            trusted: self.lasting.known().trusted,
-        };
+        let sources = self.sources(&config, home);
         Ok(TurnSetup {
             calibration,
             profile,
@@ -178,15 +230,18 @@ impl Project {
             sandbox: self.shared.sandbox.found().await,
             shell: if is_bash(client.env.get("PATH").map(String::as_str)) { Shell::Bash } else { Shell::Other },
             allow: Vec::new(),
+            mode: None,
+            model: None,
+            warnings: config.warnings.clone(),
             attachments: Vec::new(),
             prompts: Prompts { overrides: own.texts, ..chosen.texts.clone() },
             text_warnings: own.warnings,
             language: config.language.clone(),
-            projection: config.budget(&chosen.model),
+            projection: config.budget(&model),
             plan_file: path::escape(self.plan_file(session).as_os_str().as_bytes()),
             session_dir: path::escape(session_dir.as_os_str().as_bytes()),
             tool_env: Arc::new(ToolEnv {
-                roots: self.roots.clone().into(),
+                roots,
                 client_env: Arc::clone(&client.env),
                 session_dir,
                 readable: self.readable(&sources).await.into(),
@@ -196,16 +251,38 @@ impl Project {
                 writable: writable.into(),
                 secret_env: config.secret_env().into(),
             }),
-            workspace: self.workspace.clone(),
+            workspace,
             config_folder: self.shared.folders.config.clone(),
             sources,
             memories: Arc::clone(&self.memories),
         })
     }
 
+    /// Where texts for the model lie, and which count.
+    fn sources(&self, config: &Config, home: Option<&Path>) -> Sources {
+        Sources {
+            managed: self.shared.folders.managed.parent().map(Path::to_path_buf),
+            foreign: config.sources.foreign.clone(),
+            skills: config.sources.skills(home),
+            trusted: self.lasting.known().trusted,
+        }
+    }
+
+    /// Instruction files, rules and skills, as a turn that this client starts would find them.
+    pub(super) async fn told(&self, client: &Client) -> Result<Texts, ApiError> {
+        let config = self.config(client, &Overrides::default())?;
+        let sources = self.sources(&config, home(client));
+        let read = self.workspace().texts(self.shared.folders.config.clone(), sources).await;
+        read.map_err(|error| {
+            ApiError::new(ApiErrorKind::WorkspaceMissing, error.to_string())
+                .hint("put the folder back, or open the project at its new place")
+        })
+    }
+
     /// Texts in the place of built-in ones, now, for a model with this window. The project's own count when it is trusted.
-    fn own_texts(&self, window: u64) -> OwnTexts {
-        let root = self.roots.first().filter(|_| self.lasting.known().trusted);
+    pub(super) fn own_texts(&self, window: u64) -> OwnTexts {
+        let roots = self.roots();
+        let root = roots.first().filter(|_| self.lasting.known().trusted);
         self.texts.find(&self.shared.folders, root.map(PathBuf::as_path), window)
     }
 
@@ -226,7 +303,7 @@ impl Project {
     }
 
     /// Where the plan of a session is kept.
-    fn plan_file(&self, session: &SessionId) -> PathBuf {
+    pub(super) fn plan_file(&self, session: &SessionId) -> PathBuf {
         self.folder.join("plans").join(format!("{}.md", session.as_str()))
     }
 
@@ -248,8 +325,8 @@ impl Project {
         readable.sort();
         readable.dedup();
         let below = |folders: &[PathBuf], path: &Path| folders.iter().any(|folder| path.starts_with(folder));
-        let protected = self.protected();
-        readable.retain(|path| below(&protected, path) || !below(&self.roots, path));
+        let (protected, roots) = (self.protected(), self.roots());
+        readable.retain(|path| below(&protected, path) || !below(&roots, path));
         readable
     }
 
@@ -335,11 +412,16 @@ pub(super) fn canonical(path: &Path) -> PathBuf {
 }
 
 /// The key that the model needs is not there.
-pub(super) fn key_missing(message: String) -> ApiError {
+fn key_missing(message: String) -> ApiError {
     ApiError::new(ApiErrorKind::AuthRequired, message)
-        .hint("set the variable where your editor or shell starts, start that again, then try again")
+        .hint("set the variable where your editor or shell starts, start that again, then try again; or give the key by auth/set")
 }
 
-fn config_error(error: &crate::config::ConfigError) -> ApiError {
+/// The home folder of a client.
+fn home(client: &Client) -> Option<&Path> {
+    client.env.get("HOME").map(Path::new).filter(|home| home.is_absolute())
+}
+
+pub(super) fn config_error(error: &crate::config::ConfigError) -> ApiError {
     ApiError::new(ApiErrorKind::Config, error.to_string()).hint(error.fix.clone())
 }

@@ -227,6 +227,11 @@ impl Workspace {
         }
     }
 
+    /// Instruction files, rules and skills as they are now.
+    pub async fn texts(&self, config_dir: PathBuf, sources: Sources) -> Result<Texts, WorkspaceError> {
+        self.read_texts(config_dir, sources).await
+    }
+
     /// Reads instruction files, rules and skills; gives those of the turn before when that takes too long.
     async fn read_texts(&self, config_dir: PathBuf, sources: Sources) -> Result<Texts, WorkspaceError> {
         let (roots, files) = (self.0.roots.clone(), Arc::clone(&self.0.files));

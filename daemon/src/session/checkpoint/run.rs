@@ -61,7 +61,7 @@ impl Driver {
         (operation.state, operation.at) = (if any { OpState::Succeeded } else { OpState::Failed }, now());
         let told = any.then(|| told(Some(undo.scope), &operation, &prompts));
         let call = operation.call;
-        self.project.workspace.refresh();
+        self.project.workspace().refresh();
         self.record(operation, told).await?;
 
         for (shown, file) in undone.files.iter_mut().zip(&plan.files) {
@@ -109,7 +109,7 @@ impl Driver {
             command: None,
             state: OpState::Running,
             at: now(),
-            revision: self.project.workspace.revision(),
+            revision: self.project.workspace().revision(),
             files: files.iter().map(file).collect(),
             process: None,
             background: false,

@@ -8,13 +8,13 @@ use crate::session::api::{ApiError, ApiErrorKind, Client};
 use crate::session::driver::now;
 use crate::session::load::store_error;
 use crate::session::service::Service;
-use crate::session::setup::{Chosen, TurnSetup};
+use crate::session::setup::TurnSetup;
 use crate::store::{ProjectStore, RequestBody, RequestEntry, ViewItem};
 use plimsoll_core::context::cache::{Before, Expected, entries, expected};
 use plimsoll_core::context::compare::Wire;
 use plimsoll_core::context::explain::{Part, Request, Tail, explain, gathered, sources};
 use plimsoll_core::context::load::Room;
-use plimsoll_core::id::{CallId, RequestNo, SessionId};
+use plimsoll_core::id::{CallId, ItemNo, RequestNo, SessionId};
 use plimsoll_core::ingest::{self, Source};
 use plimsoll_core::model::catalog::{Catalog, ModelProfile};
 use plimsoll_core::model::request::Api;
@@ -33,7 +33,7 @@ impl Service {
     /// The next request of a session: what the empty prompt would send. While a turn runs, the request that was sent last,
     /// and what has come since.
     pub async fn inspect(&self, client: &Client, id: &SessionId) -> Result<Inspection, ApiError> {
-        let model = self.live(id).await?.chosen.model.clone();
+        let model = self.live(id).await?.chosen.model();
         match self.look(client, id, Ask::default()).await? {
             Some(inspection) => Ok(inspection),
             None => self.inspect_last(client, id, &model).await,
@@ -52,7 +52,7 @@ impl Service {
     async fn look(&self, client: &Client, id: &SessionId, ask: Ask) -> Result<Option<Inspection>, ApiError> {
         let handle = self.live(id).await?;
         let chosen = match ask.model {
-            Some(model) => Arc::new(Chosen { model, texts: handle.chosen.texts.clone() }),
+            Some(model) => Arc::new(handle.chosen.with_model(model)),
             None => Arc::clone(&handle.chosen),
         };
         let setup = handle.project.turn(id, client, &chosen).await?;
@@ -254,12 +254,22 @@ pub(super) async fn body(store: &ProjectStore, id: &SessionId, no: RequestNo) ->
 }
 
 /// The items of an epoch's view, with the projections of its results.
-pub(super) async fn view(
+async fn view(
     store: &ProjectStore,
     id: &SessionId,
     epoch: &Epoch,
 ) -> Result<(Vec<Item>, BTreeMap<CallId, StoredProjection>), ApiError> {
-    let found = store.view_items(id, epoch.first_item).await.map_err(|error| store_error(&error))?;
+    view_at(store, id, epoch, ItemNo(u64::MAX)).await
+}
+
+/// The same, as it was when `last` was the session's last item.
+pub(super) async fn view_at(
+    store: &ProjectStore,
+    id: &SessionId,
+    epoch: &Epoch,
+    last: ItemNo,
+) -> Result<(Vec<Item>, BTreeMap<CallId, StoredProjection>), ApiError> {
+    let found = store.view_items_at(id, epoch.first_item, last).await.map_err(|error| store_error(&error))?;
     let shown = |item: &ViewItem| item.projection.clone().map(|shown| (shown.call, shown));
     let projections = found.iter().filter_map(shown).collect();
     Ok((found.into_iter().map(|item| item.item).collect(), projections))

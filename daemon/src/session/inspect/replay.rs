@@ -2,7 +2,7 @@
 //! needs the project's folder.
 
 use super::list::{self, Sent, wire};
-use super::next::{body, view};
+use super::next::{body, view_at};
 use super::value::{Checked, RequestDetail, RequestPage, SegmentDetail};
 use crate::session::api::{ApiError, ApiErrorKind, Client};
 use crate::session::load::store_error;
@@ -55,8 +55,7 @@ impl Service {
         let listed = self.listed(client, id, &sent, &store).await?.into_iter().find(|one| one.no == no);
         let listed = listed.ok_or_else(|| no_request(no, None))?;
         let rows: Vec<&RequestRow> = sent.of_epoch(&replayed.request).collect();
-        let (items, shown) = view(&store, id, &replayed.epoch).await?;
-        let items: Vec<Item> = items.into_iter().filter(|item| item.no <= replayed.request.last_item).collect();
+        let (items, shown) = view_at(&store, id, &replayed.epoch, replayed.request.last_item).await?;
         Ok(RequestDetail {
             listed,
             hash: replayed.request.hash,
@@ -107,8 +106,8 @@ impl Service {
         store: &ProjectStore,
     ) -> Result<Vec<super::Listed>, ApiError> {
         let model = store.session(id).await.map_err(|error| store_error(&error))?.model;
-        let roots = &store.record().roots;
-        Ok(sent.list(|epoch| self.profile_of(client, roots, &model, epoch)))
+        let project = store.record();
+        Ok(sent.list(|epoch| self.profile_of(client, &project.roots, &model, epoch)))
     }
 }
 

@@ -4,15 +4,13 @@ use super::super::api::{ApiError, ApiErrorKind, Client, NewSession, SessionInfo}
 use super::super::driver::now;
 use super::super::given::clean_title;
 use super::super::load::store_error;
-use super::super::setup::key_missing;
+use super::super::setup::config_error;
 use super::Service;
 use crate::config::{Overrides, PromptChoice};
-use crate::process::key_command;
-use crate::provider;
 use crate::store::SessionRecord;
 use plimsoll_core::id::{ProjectKey, SessionId};
 use plimsoll_core::ingest::{self, Source};
-use plimsoll_core::prompt::FULL_IDENTITY;
+use plimsoll_core::prompt::{FULL_IDENTITY, Flaw};
 
 impl Service {
     /// Makes a session.
@@ -24,19 +22,14 @@ impl Service {
     ) -> Result<SessionInfo, ApiError> {
         self.check_open()?;
         let project = self.project(key).await?;
-        let overrides = Overrides { model: new.model.clone(), mode: new.mode.clone(), language: None };
+        let overrides = Overrides { model: new.model.clone(), mode: new.mode.clone(), ..Overrides::default() };
         let config = project.config(client, &overrides)?;
         for warning in &config.warnings {
             tracing::warn!(%warning, "the configuration is odd");
         }
         // A model that cannot be used is told now, not at the first prompt.
-        let (profile, endpoint) = config
-            .model(None)
-            .map_err(|error| ApiError::new(ApiErrorKind::Config, error.to_string()).hint(error.fix.clone()))?;
-        let daemon_env = |name: &str| self.inner.shared.daemon_env.get(name).cloned();
-        provider::resolve_key(&endpoint, &client.env, daemon_env, key_command::standard_output)
-            .await
-            .map_err(|error| key_missing(error.message))?;
+        let (profile, endpoint) = config.model(None).map_err(|error| config_error(&error))?;
+        self.inner.shared.key(client, &endpoint).await?;
         let base_prompt = base_prompt(new.base_prompt, &config.prompts, profile.context_window)?;
         let id = new_session_id()?;
         let record = SessionRecord {
@@ -68,15 +61,20 @@ fn base_prompt(asked: Option<String>, configured: &PromptChoice, window: u64) ->
         None => (ApiErrorKind::InvalidParams, "`basePrompt`".to_owned()),
         Some(place) => (ApiErrorKind::Config, place.to_string()),
     };
-    // It has no placeholders: whatever braces it holds stay what they are.
-    let plain = text.replace("{{", "");
-    match FULL_IDENTITY.flaw(&plain, window) {
+    match base_prompt_flaw(&text, window) {
         None => Ok(Some(text)),
         Some(flaw) => Err(ApiError::new(kind, format!("{place} {}", flaw.problem)).hint(flaw.fix)),
     }
 }
 
-fn new_session_id() -> Result<SessionId, ApiError> {
+/// Why a text cannot take the place of the identity sentence, for a model with this window.
+pub(in crate::session) fn base_prompt_flaw(text: &str, window: u64) -> Option<Flaw> {
+    // It has no placeholders: whatever braces it holds stay what they are.
+    FULL_IDENTITY.flaw(&text.replace("{{", ""), window)
+}
+
+/// An id that no session has.
+pub(in crate::session) fn new_session_id() -> Result<SessionId, ApiError> {
     let id = format!("s{}", uuid::Uuid::now_v7().simple());
     id.parse().map_err(|error| ApiError::new(ApiErrorKind::Internal, format!("no session id: {error}")))
 }

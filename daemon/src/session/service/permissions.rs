@@ -1,10 +1,11 @@
 //! What clients may ask about permissions beside answering questions: modes, what is allowed for good, trust.
 
 use super::super::actor::Msg;
-use super::super::api::{Answer, ApiError, ApiErrorKind, Client, Grant, ProjectInfo, SessionInfo};
+use super::super::api::{Answer, ApiError, ApiErrorKind, Beside, Client, Grant, ProjectInfo, SessionInfo};
 use super::super::load::store_error;
+use super::super::setup::{TurnSetup, config_error};
 use super::Service;
-use crate::config::{ConfigError, Overrides, parse_rule};
+use crate::config::{ConfigError, Overrides, Place, parse_mode, parse_rule};
 use plimsoll_core::id::{ProjectKey, SessionId};
 use plimsoll_core::permission::rule::{Rule, Scope, Verdict};
 
@@ -15,6 +16,7 @@ impl Service {
     /// Answers a question; `false` when another answer came first, an error when the question is void. A turn that was
     /// suspended goes on under the environment of this client.
     pub async fn answer(&self, client: &Client, id: &SessionId, answer: Answer) -> Result<bool, ApiError> {
+        let _beginning = self.beginning();
         let handle = self.live(id).await?;
         let first = answer.clone();
         if let Some(taken) = handle.ask(|reply| Msg::Answer { answer: first, setup: None, reply }).await?? {
@@ -33,6 +35,17 @@ impl Service {
         let mode = config.mode(mode).map_err(invalid)?;
         let handle = self.live(id).await?;
         handle.ask(|reply| Msg::SetMode { mode, reply }).await??;
+        self.get_session(id).await
+    }
+
+    /// Sets a session's model; takes effect at its next turn. What a new session with it would find missing is missing here
+    /// too.
+    pub async fn set_model(&self, client: &Client, id: &SessionId, model: &str) -> Result<SessionInfo, ApiError> {
+        let handle = self.live(id).await?;
+        let config = handle.project.config(client, &Overrides::default())?;
+        let (profile, endpoint) = config.model(Some(model)).map_err(|error| config_error(&error))?;
+        self.inner.shared.key(client, &endpoint).await?;
+        handle.ask(|reply| Msg::SetModel { model: profile.id(), reply }).await??;
         self.get_session(id).await
     }
 
@@ -66,6 +79,18 @@ impl Service {
         let record = self.inner.stores.project(key).await.map_err(|error| store_error(&error))?;
         Ok(project.info(record))
     }
+}
+
+/// What a turn works with, with what the client put beside the prompt.
+pub(super) fn beside(mut setup: TurnSetup, allow: Vec<Rule>, beside: Beside) -> Result<TurnSetup, ApiError> {
+    if let Some(mode) = beside.mode {
+        let mode = parse_mode(&mode, Place::Option("mode")).and_then(|mode| setup.permissions.check(mode));
+        setup.mode = Some(mode.map_err(invalid)?);
+    }
+    setup.model = beside.model;
+    setup.allow = allow;
+    setup.attachments = beside.attachments;
+    Ok(setup)
 }
 
 /// Rules in their text form that a client brings along for one turn.

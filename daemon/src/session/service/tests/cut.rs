@@ -59,7 +59,7 @@ async fn lists_tell_the_truth_of_cut_turns_that_nobody_takes_up() {
     let mut place = Place::new().await;
     leave_asking(&place).await;
     place.restart().await;
-    let filter = SessionFilter { limit: 9, ..SessionFilter::default() };
+    let filter = crate::session::api::SessionFilter { limit: 9, ..crate::session::api::SessionFilter::default() };
     let page = soon("the list", place.service.list_sessions(filter)).await.unwrap();
     let listed: Vec<_> = page.sessions.into_iter().map(|info| (info.state, info.open_asks.len())).collect();
     assert_eq!(listed, [(SessionState::Interrupted, 0)]);
