@@ -10,7 +10,7 @@ use crate::session::api::Client;
 use crate::session::service::Service;
 use bytes::{Buf, BytesMut};
 use plimsoll_protocol::error::ErrorKind;
-use plimsoll_protocol::hello::{Facade, HELLO_LIMIT, HELLO_PREFIX, Hello, Refusal, Welcome, WelcomeMark};
+use plimsoll_protocol::hello::{Facade, HELLO_LIMIT, HELLO_PREFIX, Hello, Refusal, Resume, Welcome, WelcomeMark};
 use plimsoll_protocol::version::{PROTOCOL, ProtocolRange};
 use std::io;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub async fn handle<F>(
     stream: UnixStream,
     service: Service,
     life: Life,
-    acp: impl FnOnce(Stream, Client, Service, Life) -> F,
+    acp: impl FnOnce(Stream, Client, Option<Resume>, Service, Life) -> F,
 ) where
     F: Future<Output = ()>,
 {
@@ -86,22 +86,27 @@ pub async fn handle<F>(
         }
     };
     let facade = hello.as_ref().map_or(Facade::Native, |hello| hello.facade);
+    let mut resume = None;
     let client = match hello {
         None => Client { connection, ..Client::default() },
-        Some(hello) => Client {
-            connection,
-            name: match facade {
-                Facade::Native => "native".to_owned(),
-                Facade::Acp => "acp".to_owned(),
-            },
-            env: Arc::new(hello.env),
-            cwd: hello.cwd.as_deref().map(super::from_wire::path).filter(|cwd| cwd.is_absolute()),
-        },
+        Some(mut hello) => {
+            resume = hello.resume.take();
+            Client {
+                connection,
+                name: match facade {
+                    Facade::Native => "native".to_owned(),
+                    Facade::Acp => "acp".to_owned(),
+                },
+                env: Arc::new(hello.env),
+                cwd: hello.cwd.as_deref().map(super::from_wire::path).filter(|cwd| cwd.is_absolute()),
+                ..Client::default()
+            }
+        }
     };
     let stream = Prefixed::new(rest.freeze(), stream);
     match facade {
         Facade::Native => super::serve(stream, client, service, life).await,
-        Facade::Acp => acp(stream, client, service, life).await,
+        Facade::Acp => acp(stream, client, resume, service, life).await,
     }
 }
 
@@ -156,8 +161,17 @@ where
         Greeting::None => return Ok(Some((None, read))),
         Greeting::Left => return Ok(None),
         Greeting::Hello(hello) if hello.protocol.accepts(PROTOCOL) => {
-            write(stream, &welcome(life, None)).await?;
-            return Ok(Some((Some(*hello), read)));
+            let newer = hello.binary.as_ref().is_some_and(|binary| life.offer(binary));
+            if newer && life.leaves_now().await {
+                Refusal {
+                    kind: ErrorKind::ShuttingDown,
+                    message: "the daemon makes room for your build".to_owned(),
+                    hint: Some("connect again".to_owned()),
+                }
+            } else {
+                write(stream, &welcome(life, None)).await?;
+                return Ok(Some((Some(*hello), read)));
+            }
         }
         Greeting::Hello(hello) => Refusal {
             kind: ErrorKind::IncompatibleVersion,
@@ -228,6 +242,7 @@ fn welcome(life: &Life, error: Option<Refusal>) -> Welcome {
         protocol: ProtocolRange::OURS,
         pid: identity.pid,
         started_at: identity.started_at.0,
+        binary: identity.binary.clone(),
         error,
     }
 }

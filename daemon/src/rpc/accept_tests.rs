@@ -17,6 +17,8 @@ fn hello(major: u32) -> Hello {
         protocol: ProtocolRange { min: version, max: version },
         cwd: Some("/w".into()),
         env: BTreeMap::from([("PATH".into(), "/bin".into())]),
+        binary: None,
+        resume: None,
     }
 }
 

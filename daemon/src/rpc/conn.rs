@@ -10,7 +10,8 @@ use super::framing::{Decoder, Frame, MESSAGE_LIMIT};
 use super::life::Life;
 use super::message::{self, Envelope, Message, RequestId};
 use super::outbox::{self, Outbox, WriterEnd};
-use crate::session::api::Client;
+use crate::config::Overrides;
+use crate::session::api::{Client, Secret};
 use crate::session::service::Service;
 use jsonrpsee_core::server::{Extensions, Methods};
 use plimsoll_protocol::error::ErrorKind;
@@ -48,11 +49,12 @@ impl Default for Patience {
 #[derive(Debug)]
 pub struct Peer {
     client: Mutex<Client>,
+    leaving: CancellationToken,
 }
 
 impl Peer {
     pub fn new(client: Client) -> Self {
-        Self { client: Mutex::new(client) }
+        Self { client: Mutex::new(client), leaving: CancellationToken::new() }
     }
 
     /// Who calls.
@@ -60,9 +62,29 @@ impl Peer {
         self.client.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Ends the connection: nothing more is read, what is under way is answered, what waits is written.
+    pub fn leave(&self) {
+        self.leaving.cancel();
+    }
+
     /// The name that the client gave itself.
     pub fn set_name(&self, name: String) {
         self.client.lock().unwrap_or_else(PoisonError::into_inner).name = name;
+    }
+
+    /// What the client asks for over the configuration.
+    pub fn set_options(&self, options: Overrides) {
+        self.client.lock().unwrap_or_else(PoisonError::into_inner).options = options;
+    }
+
+    /// Keeps a key for what the client starts from now on, or forgets it.
+    pub fn set_key(&self, provider: String, key: Option<Secret>) {
+        let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        let keys = Arc::make_mut(&mut client.keys);
+        match key {
+            Some(key) => drop(keys.insert(provider, key)),
+            None => drop(keys.remove(&provider)),
+        }
     }
 }
 
@@ -88,6 +110,7 @@ where
     let (outbox, writer) = outbox::start(to, Arc::clone(&framing), patience.stall);
     let mut context = Extensions::new();
     let connection = peer.client().connection;
+    let shut_down = peer.leaving.clone();
     context.insert(peer);
     let mut connection = Connection {
         dispatch: Arc::new(Dispatch::new(methods, connection, context)),
@@ -101,6 +124,7 @@ where
     let leaving = tokio::select! {
         end = connection.read(&mut from, &mut decoder, &framing) => end,
         () = closing.cancelled() => ReadEnd::Closing,
+        () = shut_down.cancelled() => ReadEnd::EndOfInput,
     };
     connection.finish(leaving, writer, patience).await;
 }
@@ -307,11 +331,15 @@ impl Connection {
     }
 
     async fn finish(mut self, leaving: ReadEnd, writer: tokio::task::JoinHandle<WriterEnd>, patience: Patience) {
-        self.ended.cancel();
         let drain = match &leaving {
             ReadEnd::EndOfInput | ReadEnd::Framing => patience.drain,
-            ReadEnd::Gone | ReadEnd::Closing => Duration::ZERO,
+            // The sessions have ended, and so do the subscriptions once they have said what waits.
+            ReadEnd::Closing => patience.last_words / 2,
+            ReadEnd::Gone => Duration::ZERO,
         };
+        if !matches!(leaving, ReadEnd::Closing) {
+            self.ended.cancel();
+        }
         self.calls.finish(drain).await;
         // The writer ends when the last outbox is gone and everything is written.
         drop(self.outbox);

@@ -129,7 +129,7 @@ impl Talk {
 }
 
 fn error(id: Value, kind: &ErrorKind, message: &str) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "error": {"code": kind.code(), "message": message, "data": {"kind": kind}}})
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": kind.code(), "message": message, "data": {"kind": kind, "hint": crate::rpc::error::hint(kind)}}})
 }
 
 #[tokio::test]
@@ -320,8 +320,8 @@ async fn a_subscription_is_answered_first_then_pushed_until_it_is_ended() {
     talk.check(r#"{"jsonrpc":"2.0","id":3,"method":"uncount","params":["sub-1"]}"#, &[ended(3, false)]).await;
     let wrong = talk_error(&mut talk, r#"{"jsonrpc":"2.0","id":4,"method":"count","params":{}}"#).await;
     assert_eq!(
-        (wrong["id"].clone(), wrong["error"]["code"].clone(), wrong["error"]["data"].clone()),
-        (json!(4), json!(-32602), json!({"kind": "invalidParams"}))
+        (wrong["id"].clone(), wrong["error"]["code"].clone(), wrong["error"]["data"]["kind"].clone()),
+        (json!(4), json!(-32602), json!("invalidParams"))
     );
 }
 
@@ -382,7 +382,8 @@ async fn a_closing_daemon_ends_the_connection_after_what_was_said() {
 #[tokio::test]
 async fn initialize_names_the_client_and_refuses_another_major() {
     use plimsoll_protocol::life::LifeApiServer as _;
-    let module = crate::rpc::methods::life::Methods { life: crate::rpc::life::tests::sample() }.into_rpc();
+    let module = crate::rpc::methods::life::Methods { life: crate::rpc::life::tests::sample(), names: Arc::default() }
+        .into_rpc();
     let peer = Arc::new(Peer::new(Client::default()));
     let (near, far) = tokio::io::duplex(64 * 1024);
     let served =
@@ -412,7 +413,7 @@ async fn initialize_names_the_client_and_refuses_another_major() {
             "serverInfo": {"name": "plimsoll", "version": "0.1.0", "build": "b1", "pid": 7},
             "protocolVersion": "1.0",
             "capabilities":
-                {"maxMessageBytes": MESSAGE_LIMIT, "maxBatch": 64, "maxSubscriptions": 256, "maxInFlight": 256},
+                {"maxMessageBytes": MESSAGE_LIMIT, "maxBatch": 64, "maxSubscriptions": 256, "maxInFlight": 256, "methods": []},
         })
     );
     assert_eq!(peer.client().name, "nvim");

@@ -18,7 +18,11 @@ pub struct WireError {
 impl WireError {
     /// An error of this kind.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { code: kind.code(), message: message.into(), data: ErrorData { kind, hint: None } }
+        Self {
+            code: kind.code(),
+            message: message.into(),
+            data: ErrorData { hint: hint(&kind).map(str::to_owned), kind },
+        }
     }
 
     /// The same error with a hint.
@@ -69,6 +73,34 @@ impl From<WireError> for ErrorObjectOwned {
     }
 }
 
+/// What to do about an error of this kind, where nothing more exact is said.
+pub fn hint(kind: &ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::ParseError => "send one JSON value in UTF-8 as each message",
+        ErrorKind::InvalidRequest => "send `jsonrpc` \"2.0\", a `method`, and an `id` that no open call has",
+        ErrorKind::MethodNotFound => "`initialize` lists the methods that this daemon has",
+        ErrorKind::InvalidParams => "correct the parameter; the reference describes those of each method",
+        ErrorKind::Internal => "the daemon's log says more; `plimsoll doctor` names it",
+        ErrorKind::Cancelled => "call again if it is still wanted",
+        ErrorKind::TooManySubscriptions => "detach from sessions that are not shown, or open another connection",
+        ErrorKind::MessageTooLarge => "send less at a time; name files instead of pasting them",
+        ErrorKind::ResponseTooLarge => "ask for less at a time, by a smaller `limit`",
+        ErrorKind::BatchTooLong => "send it in several batches",
+        ErrorKind::NotFound => "project/list and session/list show what there is",
+        ErrorKind::WorkspaceMissing => "put the folder back, or open the project at its new place",
+        ErrorKind::Busy => "wait until the turn has ended, cancel it, or let the prompt queue",
+        ErrorKind::Conflict => "look at the session again, with session/get",
+        ErrorKind::Store => "`plimsoll doctor` checks the data folder and the disk",
+        ErrorKind::NewerStore => "update Plimsoll",
+        ErrorKind::Config => "correct what the message names; the configuration is read again by the next call",
+        ErrorKind::AuthRequired => "set the key in the environment of the editor, or choose another model",
+        ErrorKind::ShuttingDown => "connect again: that starts the daemon",
+        ErrorKind::IncompatibleVersion => "update the older side",
+        ErrorKind::Forbidden => "call it from outside the agent's own commands",
+        ErrorKind::Other(_) => return None,
+    })
+}
+
 /// The kind that clients see.
 pub fn kind(kind: ApiErrorKind) -> ErrorKind {
     match kind {
@@ -115,6 +147,13 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_says_what_to_do() {
+        for kind in ErrorKind::ALL {
+            assert!(hint(kind).is_some_and(|hint| hint.len() > 10), "{kind:?}");
+        }
+    }
+
+    #[test]
     fn errors_of_the_dispatcher_get_our_form() {
         let check = |json: &str, expected: &str| {
             let error = WireError::of_response(json).unwrap();
@@ -122,7 +161,7 @@ mod tests {
         };
         check(
             r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params","data":"missing field `x`"}}"#,
-            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"Invalid params: missing field `x`","data":{"kind":"invalidParams"}}}"#,
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"Invalid params: missing field `x`","data":{"kind":"invalidParams","hint":"correct the parameter; the reference describes those of each method"}}}"#,
         );
         check(
             r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"m","data":{"kind":"busy","hint":"h"}}}"#,

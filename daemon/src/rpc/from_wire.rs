@@ -1,12 +1,17 @@
 //! From the wire's values to ours. What does not fit is an error that names the parameter.
 
-use super::error::param;
+pub mod search;
+
+use super::error::{WireError, param};
+use crate::config::Overrides;
 use crate::session::api::{TranscriptRange, WhenBusy};
 use jsonrpsee_types::ErrorObjectOwned;
 use plimsoll_core::checkpoint::Scope;
 use plimsoll_core::event::AskChoice;
 use plimsoll_core::id::{ItemNo, TurnNo};
 use plimsoll_core::workspace as core;
+use plimsoll_protocol::error::ErrorKind;
+use plimsoll_protocol::life::ClientOptions;
 use plimsoll_protocol::{editor, permission, turn};
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -159,6 +164,17 @@ pub fn editor_state(files: Vec<editor::EditorFile>) -> core::EditorState {
         selection: file.selection.map(|lines| (lines.start, lines.end)),
     };
     core::EditorState { files: files.into_iter().map(file).collect() }
+}
+
+/// What a client asks for when it begins; each must have its form.
+pub fn options(options: ClientOptions) -> Result<Overrides, ErrorObjectOwned> {
+    let ClientOptions { model, mode, language, max_steps } = options;
+    let language = language.filter(|language| !language.trim().is_empty());
+    let overrides = Overrides { model, mode, language, max_steps };
+    overrides.check().map_err(|error| {
+        WireError::new(ErrorKind::InvalidParams, format!("{}: {}", error.place, error.problem)).hint(error.fix)
+    })?;
+    Ok(overrides)
 }
 
 #[cfg(test)]

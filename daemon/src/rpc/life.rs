@@ -2,10 +2,16 @@
 
 use super::methods::repeat::Repeats;
 use plimsoll_core::time::Timestamp;
+use plimsoll_protocol::hello::Binary;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+
+/// How long a client of a newer build waits for whether the daemon ends at once: the build is written down, then is looked.
+const DECIDES_WITHIN: Duration = Duration::from_secs(2);
 
 /// What does not change while the daemon lives.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,8 +24,17 @@ pub struct Identity {
     pub version: String,
     /// Its build: two builds of one version differ in it.
     pub build: String,
+    /// Its executable, as it was when it started; none when the system does not tell.
+    pub binary: Option<Binary>,
     /// When it started.
     pub started_at: Timestamp,
+}
+
+/// That the daemon ends as soon as nothing runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestartPending {
+    /// The build that it makes room for, where that is known.
+    pub build: Option<String>,
 }
 
 /// See the module's head. Cheap to clone.
@@ -35,6 +50,12 @@ struct Shared {
     clients: AtomicU64,
     stop: CancellationToken,
     close: CancellationToken,
+    /// The newest build newer than this one of which a client said that it is there.
+    offered: watch::Sender<Option<Binary>>,
+    restart: watch::Sender<Option<RestartPending>>,
+    leaving: CancellationToken,
+    /// Grows each time when the daemon should end and something runs.
+    stays: watch::Sender<u64>,
     steered: Arc<Repeats>,
 }
 
@@ -48,6 +69,10 @@ impl Life {
                 clients: AtomicU64::new(0),
                 stop: CancellationToken::new(),
                 close: CancellationToken::new(),
+                offered: watch::Sender::new(None),
+                restart: watch::Sender::new(None),
+                leaving: CancellationToken::new(),
+                stays: watch::Sender::new(0),
                 steered: Arc::default(),
             }),
         }
@@ -66,6 +91,72 @@ impl Life {
     /// Returns when somebody asked the daemon to end.
     pub async fn stop_requested(&self) {
         self.shared.stop.cancelled().await;
+    }
+
+    /// Notes a build that a client was started from, when it is newer than this one and than what was offered before.
+    /// Says whether it is newer than this one.
+    pub fn offer(&self, binary: &Binary) -> bool {
+        let newer = |other: Option<&Binary>| other.is_some_and(|other| binary.is_newer_than(other));
+        if binary.path.is_none() || !newer(self.shared.identity.binary.as_ref()) {
+            return false;
+        }
+        self.shared.offered.send_if_modified(|offered| {
+            let newest = offered.is_none() || newer(offered.as_ref());
+            if newest {
+                *offered = Some(binary.clone());
+            }
+            newest
+        });
+        true
+    }
+
+    /// The daemon ends now: nothing runs, and nothing can begin.
+    pub fn leave(&self) {
+        self.shared.leaving.cancel();
+    }
+
+    /// The daemon should end, but something runs.
+    pub fn stay(&self) {
+        self.shared.stays.send_modify(|looks| *looks = looks.wrapping_add(1));
+    }
+
+    /// Whether the daemon ends at once for a newer build that was just offered: its client then need not be served here.
+    pub async fn leaves_now(&self) -> bool {
+        let mut stays = self.shared.stays.subscribe();
+        tokio::select! {
+            biased;
+            () = self.shared.leaving.cancelled() => true,
+            _ = stays.changed() => false,
+            () = tokio::time::sleep(DECIDES_WITHIN) => false,
+        }
+    }
+
+    /// The builds that are offered, each newer than the one before.
+    pub fn offers(&self) -> watch::Receiver<Option<Binary>> {
+        self.shared.offered.subscribe()
+    }
+
+    /// Tells every client that the daemon ends as soon as nothing runs.
+    pub fn announce_restart(&self, pending: RestartPending) {
+        self.shared.restart.send_if_modified(|restart| {
+            let changed = restart.as_ref() != Some(&pending);
+            *restart = Some(pending);
+            changed
+        });
+    }
+
+    /// Whether the daemon ends as soon as nothing runs.
+    pub fn is_restart_pending(&self) -> bool {
+        self.shared.restart.borrow().is_some()
+    }
+
+    /// What is announced, now and from now on.
+    pub fn restarts(&self) -> watch::Receiver<Option<RestartPending>> {
+        let mut restarts = self.shared.restart.subscribe();
+        if restarts.borrow().is_some() {
+            restarts.mark_changed();
+        }
+        restarts
     }
 
     /// Ends every connection once what waits for it is written. Called after the sessions have come to rest, so that
@@ -124,6 +215,7 @@ pub mod tests {
             socket: "/run/p.sock".into(),
             version: "0.1.0".into(),
             build: "b1".into(),
+            binary: None,
             started_at: Timestamp(5),
         })
     }
@@ -139,5 +231,49 @@ pub mod tests {
         assert_eq!(life.clients(), 0);
         life.clone().stop();
         life.stop_requested().await;
+    }
+
+    #[test]
+    fn only_a_newer_build_with_a_path_is_made_room_for_and_of_several_the_newest() {
+        let binary =
+            |modified, path: Option<&str>| Binary { version: "0.1.0".into(), modified, path: path.map(str::to_owned) };
+        let life = Life::new(Identity { binary: Some(binary(5, None)), ..sample().identity().clone() });
+        let offered = |modified, path| {
+            life.offer(&binary(modified, path));
+            life.offers().borrow().as_ref().map(|binary| binary.modified)
+        };
+        assert_eq!(offered(5, Some("/same")), None);
+        assert_eq!(offered(4, Some("/older")), None);
+        assert_eq!(offered(9, None), None);
+        assert_eq!(offered(7, Some("/newer")), Some(7));
+        assert_eq!(offered(6, Some("/between")), Some(7));
+        assert_eq!(offered(8, Some("/newest")), Some(8));
+        assert!(!life.is_restart_pending());
+    }
+
+    #[tokio::test]
+    async fn a_client_of_a_newer_build_learns_whether_the_daemon_ends_at_once() {
+        let life = sample();
+        let (staying, asking) = (life.clone(), life.clone());
+        let asked = tokio::spawn(async move { asking.leaves_now().await });
+        while staying.shared.stays.receiver_count() == 0 {
+            tokio::task::yield_now().await;
+        }
+        staying.stay();
+        assert!(!asked.await.unwrap());
+        life.leave();
+        assert!(life.leaves_now().await);
+    }
+
+    #[tokio::test]
+    async fn who_comes_after_the_announcement_hears_it_too() {
+        let life = sample();
+        let pending = RestartPending { build: Some("0.2.0".into()) };
+        life.announce_restart(pending.clone());
+        let mut restarts = life.restarts();
+        restarts.changed().await.unwrap();
+        assert_eq!(restarts.borrow_and_update().as_ref(), Some(&pending));
+        life.announce_restart(pending);
+        assert!(!restarts.has_changed().unwrap());
     }
 }

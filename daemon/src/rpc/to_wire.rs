@@ -1,19 +1,25 @@
 //! From our values to the wire's: total functions, except where the store could not give what an event speaks of.
 
 pub mod checkpoint;
+mod configuration;
 pub mod context;
+mod page;
 pub mod request;
+pub mod search;
+
+pub use page::page;
+
+pub use configuration::{configuration, model, provider_key};
 
 use super::changes;
-use crate::session::api::{Grant, MemoryInfo, ProjectInfo, ResolvedEvent, SessionInfo, TranscriptPage, Update};
+use crate::session::api::{Grant, MemoryInfo, ProjectInfo, ResolvedEvent, SessionInfo, SessionOrigin, Update};
 use plimsoll_core::event::{Ask, AskChoice, AskResolution, Delta, EventBody, TurnEnd};
 use plimsoll_core::media::Image;
 use plimsoll_core::model::usage::Usage;
 use plimsoll_core::tool::outcome::{Body, Exit, Status, Todo, TodoStatus};
 use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::transcript::item::{Item, ItemBody, MetaCause, NoticeCause};
-use plimsoll_protocol::{event, memory, permission, project, session, transcript};
-use serde::Serialize;
+use plimsoll_protocol::{event, history, memory, permission, project, session, transcript};
 use serde_json::{Value, json};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -51,7 +57,15 @@ pub fn session(info: &SessionInfo) -> session::SessionInfo {
         mode: info.mode.clone(),
         model: info.model.clone(),
         open_asks: info.open_asks.iter().map(ask).collect(),
+        forked_from: info.origin.as_ref().filter(|origin| !origin.imported).map(origin),
+        imported_from: info.origin.as_ref().filter(|origin| origin.imported).map(origin),
+        archived: info.archived,
+        workspace_missing: info.workspace_missing,
     }
+}
+
+fn origin(origin: &SessionOrigin) -> history::Origin {
+    history::Origin { session: origin.session.clone(), item: origin.item.0 }
 }
 
 pub fn grant(grant: &Grant) -> permission::Grant {
@@ -72,8 +86,8 @@ pub fn memory(info: &MemoryInfo) -> memory::Memory {
         path: path(&info.path),
         created_at: memory.created_at.0,
         updated_at: memory.updated_at.0,
-        session: memory.origin.session.to_string(),
-        item: memory.origin.item.0,
+        session: memory.origin.session().map(ToString::to_string),
+        item: memory.origin.session().map(|_| memory.origin.item.0),
     }
 }
 
@@ -124,6 +138,7 @@ pub fn item(item: &Item, projection: Option<&str>) -> transcript::Item {
         turn: item.turn.0,
         step: item.step.0,
         at: item.at.0,
+        out_of_view: false,
         body: body(&item.body, projection),
     }
 }
@@ -195,6 +210,7 @@ fn body(body: &ItemBody, projection: Option<&str>) -> transcript::ItemBody {
             };
             transcript::ItemBody::Notice { cause: cause.to_owned(), text: notice.text.clone() }
         }
+        ItemBody::Rewind(rewind) => transcript::ItemBody::Rewind { before: rewind.turn.0, from: rewind.from.0 },
     }
 }
 
@@ -295,7 +311,8 @@ fn exit(exit: Exit) -> Value {
     }
 }
 
-fn todos(list: &[Todo]) -> Vec<event::Todo> {
+/// A todo list.
+pub fn todos(list: &[Todo]) -> Vec<event::Todo> {
     list.iter()
         .map(|todo| event::Todo {
             id: todo.id.clone(),
@@ -424,53 +441,6 @@ pub fn plan(item: Option<&Item>) -> Option<&[Todo]> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-/// A page of the transcript, at most about `bytes` long: `forward` keeps its first items, else its last ones; one item
-/// always stays.
-pub fn page(page: &TranscriptPage, forward: bool, bytes: usize) -> transcript::Page {
-    let projection = |item: &Item| match &item.body {
-        ItemBody::ToolResult(result) => page.projections.get(&result.call).map(String::as_str),
-        _ => None,
-    };
-    let mut left = bytes;
-    let mut items = Vec::with_capacity(page.items.len());
-    let mut keep = |found: &Item| {
-        let wire = item(found, projection(found));
-        let length = json_len(&wire);
-        let fits = items.is_empty() || length <= left;
-        left = left.saturating_sub(length);
-        if fits {
-            items.push(wire);
-        }
-        fits
-    };
-    if forward {
-        let _ = page.items.iter().all(&mut keep);
-    } else {
-        let _ = page.items.iter().rev().all(&mut keep);
-        items.reverse();
-    }
-    transcript::Page { items, last: page.last.0 }
-}
-
-/// The length of a value's JSON, without making it.
-fn json_len(value: &impl Serialize) -> usize {
-    struct Counter(usize);
-    impl std::io::Write for Counter {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 = self.0.saturating_add(bytes.len());
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut counter = Counter(0);
-    match serde_json::to_writer(&mut counter, value) {
-        Ok(()) => counter.0,
-        Err(_) => usize::MAX,
     }
 }
 

@@ -1,11 +1,13 @@
 //! Tests of the mapping by values.
 
 use super::*;
+use crate::session::api::TranscriptPage;
 use plimsoll_core::event::{AskOption, Event};
 use plimsoll_core::id::{AskId, CallId, ItemNo, Revision, Seq, StepNo, TurnNo};
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::{CommandRun, Outcome, Output};
 use plimsoll_core::transcript::item::{AssistantText, ToolResult, UserMessage};
+use plimsoll_core::transcript::rewound::OutOfView;
 use std::collections::BTreeMap;
 
 fn item_of(no: u64, body: ItemBody) -> Item {
@@ -157,7 +159,12 @@ fn a_page_is_cut_at_its_far_end_and_never_empty() {
         let text = "x".repeat(1000);
         item_of(no, ItemBody::User(UserMessage { text, ..UserMessage::default() }))
     };
-    let stored = TranscriptPage { items: (1..=5).map(user).collect(), projections: BTreeMap::new(), last: ItemNo(5) };
+    let stored = TranscriptPage {
+        items: (1..=5).map(user).collect(),
+        projections: BTreeMap::new(),
+        last: ItemNo(5),
+        out: OutOfView::default(),
+    };
     let numbers = |forward, bytes| page(&stored, forward, bytes).items.iter().map(|item| item.no).collect::<Vec<_>>();
     assert_eq!(numbers(true, 2500), [1, 2]);
     assert_eq!(numbers(false, 2500), [4, 5]);
@@ -175,6 +182,7 @@ fn pages_carry_the_text_of_results() {
         ],
         projections: BTreeMap::from([(CallId(3), "error: boom".into())]),
         last: ItemNo(2),
+        out: OutOfView::default(),
     };
     assert_eq!(
         serde_json::to_value(page(&stored, true, 10_000)).unwrap(),

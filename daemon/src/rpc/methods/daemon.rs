@@ -25,6 +25,9 @@ impl DaemonApiServer for Methods {
             clients: self.life.clients(),
             sessions: sessions as u64,
             turns: turns as u64,
+            damaged: self.service.damages().iter().map(to_wire::search::damaged).collect(),
+            jobs: self.service.jobs() as u64,
+            restart_pending: self.life.is_restart_pending(),
         })
     }
 

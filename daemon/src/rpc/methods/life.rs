@@ -1,19 +1,24 @@
-//! `initialize`.
+//! `initialize`, `shutdown`.
 
 use super::super::conn::{MAX_BATCH, MAX_IN_FLIGHT};
 use super::super::dispatch::MAX_SUBSCRIPTIONS;
 use super::super::error::{WireError, param};
 use super::super::framing::MESSAGE_LIMIT;
+use super::super::from_wire;
 use super::super::life::Life;
 use jsonrpsee_core::{RpcResult, async_trait, server::Extensions};
+use plimsoll_protocol::Done;
 use plimsoll_protocol::error::ErrorKind;
 use plimsoll_protocol::life::{
-    ClientCapabilities, ClientInfo, InitializeResult, LifeApiServer, ServerCapabilities, ServerInfo,
+    ClientCapabilities, ClientInfo, ClientOptions, InitializeResult, LifeApiServer, ServerCapabilities, ServerInfo,
 };
 use plimsoll_protocol::version::{PROTOCOL, Version};
+use std::sync::{Arc, OnceLock};
 
 pub struct Methods {
     pub life: Life,
+    /// The names of all methods, once the table is made.
+    pub names: Arc<OnceLock<Vec<String>>>,
 }
 
 #[async_trait]
@@ -24,6 +29,7 @@ impl LifeApiServer for Methods {
         client_info: ClientInfo,
         protocol_version: String,
         _capabilities: Option<ClientCapabilities>,
+        options: Option<ClientOptions>,
     ) -> RpcResult<InitializeResult> {
         let asked: Version = protocol_version.parse().map_err(|error| param("protocolVersion", error))?;
         let identity = self.life.identity();
@@ -39,7 +45,10 @@ impl LifeApiServer for Methods {
             .hint(format!("update {newer}"))
             .into());
         }
-        super::peer(context)?.set_name(client_info.name);
+        let options = from_wire::options(options.unwrap_or_default())?;
+        let peer = super::peer(context)?;
+        peer.set_name(client_info.name);
+        peer.set_options(options);
         Ok(InitializeResult {
             server_info: ServerInfo {
                 name: "plimsoll".to_owned(),
@@ -53,7 +62,13 @@ impl LifeApiServer for Methods {
                 max_batch: u32::try_from(MAX_BATCH).unwrap_or(u32::MAX),
                 max_subscriptions: MAX_SUBSCRIPTIONS,
                 max_in_flight: MAX_IN_FLIGHT,
+                methods: self.names.get().cloned().unwrap_or_default(),
             },
         })
+    }
+
+    async fn shutdown(&self, context: &Extensions) -> RpcResult<Done> {
+        super::peer(context)?.leave();
+        Ok(Done {})
     }
 }

@@ -1,16 +1,24 @@
 //! The methods of the native API, one file per resource: each maps parameters, asks the service, maps the answer.
 
+mod auth;
 mod checkpoint;
+mod config;
 mod context;
 mod daemon;
 mod editor;
+mod history;
 pub(super) mod life;
 mod memory;
+mod model;
 mod permission;
 mod project;
+mod prompt;
 pub(super) mod repeat;
 mod request;
+mod rule;
 mod session;
+mod skill;
+mod todo;
 mod transcript;
 mod turn;
 
@@ -21,35 +29,52 @@ use crate::session::api::Client;
 use crate::session::service::Service;
 use jsonrpsee_core::server::{Extensions, Methods};
 use jsonrpsee_types::ErrorObjectOwned;
+use plimsoll_protocol::auth::AuthApiServer as _;
 use plimsoll_protocol::checkpoint::CheckpointApiServer as _;
+use plimsoll_protocol::config::ConfigApiServer as _;
 use plimsoll_protocol::context::ContextApiServer as _;
 use plimsoll_protocol::daemon::DaemonApiServer as _;
 use plimsoll_protocol::editor::EditorApiServer as _;
 use plimsoll_protocol::error::ErrorKind;
+use plimsoll_protocol::history::HistoryApiServer as _;
 use plimsoll_protocol::life::LifeApiServer as _;
 use plimsoll_protocol::memory::MemoryApiServer as _;
+use plimsoll_protocol::model::ModelApiServer as _;
 use plimsoll_protocol::permission::PermissionApiServer as _;
 use plimsoll_protocol::project::ProjectApiServer as _;
+use plimsoll_protocol::prompt::PromptApiServer as _;
 use plimsoll_protocol::request::RequestApiServer as _;
+use plimsoll_protocol::rule::RuleApiServer as _;
 use plimsoll_protocol::session::SessionApiServer as _;
+use plimsoll_protocol::skill::SkillApiServer as _;
+use plimsoll_protocol::todo::TodoApiServer as _;
 use plimsoll_protocol::transcript::TranscriptApiServer as _;
 use plimsoll_protocol::turn::TurnApiServer as _;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The table of all methods.
 pub fn module(service: Service, life: Life) -> Methods {
     let steered = life.steered();
-    let parts: [Methods; 12] = [
-        life::Methods { life: life.clone() }.into_rpc().into(),
-        daemon::Methods { life, service: service.clone() }.into_rpc().into(),
+    let names = Arc::new(OnceLock::new());
+    let parts: [Methods; 20] = [
+        life::Methods { life: life.clone(), names: Arc::clone(&names) }.into_rpc().into(),
+        daemon::Methods { life: life.clone(), service: service.clone() }.into_rpc().into(),
         project::Methods { service: service.clone() }.into_rpc().into(),
-        session::Methods { service: service.clone() }.into_rpc().into(),
+        session::Methods { service: service.clone(), life: life.clone() }.into_rpc().into(),
+        history::Methods { service: service.clone(), rewound: repeat::Repeats::default() }.into_rpc().into(),
         transcript::Methods { service: service.clone() }.into_rpc().into(),
         turn::Methods { service: service.clone(), steered }.into_rpc().into(),
         permission::Methods { service: service.clone() }.into_rpc().into(),
         memory::Methods { service: service.clone() }.into_rpc().into(),
+        rule::Methods { service: service.clone() }.into_rpc().into(),
+        skill::Methods { service: service.clone() }.into_rpc().into(),
+        prompt::Methods { service: service.clone() }.into_rpc().into(),
+        todo::Methods { service: service.clone() }.into_rpc().into(),
         checkpoint::Methods { service: service.clone() }.into_rpc().into(),
         context::Methods { service: service.clone() }.into_rpc().into(),
+        config::Methods { service: service.clone() }.into_rpc().into(),
+        model::Methods { service: service.clone() }.into_rpc().into(),
+        auth::Methods { service: service.clone() }.into_rpc().into(),
         request::Methods { service: service.clone() }.into_rpc().into(),
         editor::Methods { service }.into_rpc().into(),
     ];
@@ -60,6 +85,9 @@ pub fn module(service: Service, life: Life) -> Methods {
             tracing::error!(%error, "a method is registered twice");
         }
     }
+    let mut offered: Vec<String> = all.method_names().map(str::to_owned).collect();
+    offered.sort_unstable();
+    let _ = names.set(offered);
     all
 }
 

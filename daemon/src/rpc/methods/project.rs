@@ -26,6 +26,21 @@ impl ProjectApiServer for Methods {
         Ok(ListResult { projects: projects.iter().map(to_wire::project).collect() })
     }
 
+    // The same roots again change nothing: the key adds nothing.
+    async fn relocate(
+        &self,
+        project: String,
+        roots: Vec<String>,
+        _idempotency_key: Option<String>,
+    ) -> RpcResult<Project> {
+        let project = from_wire::id("project", &project)?;
+        if roots.is_empty() {
+            return Err(param("roots", "at least one folder is needed"));
+        }
+        let roots = roots.iter().map(|root| from_wire::absolute("roots", root)).collect::<Result<_, _>>()?;
+        self.service.relocate_project(&project, roots).await.map(|info| to_wire::project(&info)).map_err(api)
+    }
+
     // The same again changes nothing: the key adds nothing.
     async fn trust(&self, project: String, trusted: bool, _idempotency_key: Option<String>) -> RpcResult<Project> {
         let project = from_wire::id("project", &project)?;

@@ -1,6 +1,8 @@
 //! `session/*`.
 
 use super::super::error::api;
+use super::super::from_wire::search;
+use super::super::life::Life;
 use super::super::{from_wire, to_wire};
 use crate::session::Subscription;
 use crate::session::api::{ApiError, NewSession, SessionFilter, Update};
@@ -12,10 +14,11 @@ use plimsoll_core::event::EventBody;
 use plimsoll_core::id::{Seq, SessionId};
 use plimsoll_protocol::Done;
 use plimsoll_protocol::event::{Event, SessionEvent};
-use plimsoll_protocol::session::{ListResult, SessionApiServer, SessionInfo};
+use plimsoll_protocol::session::{Archived, ListResult, SessionApiServer, SessionInfo, SessionState};
 
 pub struct Methods {
     pub service: Service,
+    pub life: Life,
 }
 
 #[async_trait]
@@ -36,9 +39,24 @@ impl SessionApiServer for Methods {
         info.map(|info| to_wire::session(&info)).map_err(api)
     }
 
-    async fn list(&self, project: Option<String>, cursor: Option<String>, limit: Option<u32>) -> RpcResult<ListResult> {
+    async fn list(
+        &self,
+        project: Option<String>,
+        query: Option<String>,
+        states: Option<Vec<SessionState>>,
+        archived: Option<Archived>,
+        cursor: Option<String>,
+        limit: Option<u32>,
+    ) -> RpcResult<ListResult> {
         let project = project.map(|project| from_wire::id("project", &project)).transpose()?;
-        let filter = SessionFilter { project, cursor, limit: from_wire::list_limit(limit)? };
+        let filter = SessionFilter {
+            project,
+            query,
+            states: search::states(&states.unwrap_or_default())?,
+            archived: search::archived(archived.unwrap_or_default()),
+            cursor,
+            limit: from_wire::list_limit(limit)?,
+        };
         let page = self.service.list_sessions(filter).await.map_err(api)?;
         Ok(ListResult { sessions: page.sessions.iter().map(to_wire::session).collect(), next_cursor: page.next })
     }
@@ -56,6 +74,17 @@ impl SessionApiServer for Methods {
         info.map(|info| to_wire::session(&info)).map_err(api)
     }
 
+    // The same again changes nothing: the key adds nothing.
+    async fn archive(
+        &self,
+        session: String,
+        archived: bool,
+        _idempotency_key: Option<String>,
+    ) -> RpcResult<SessionInfo> {
+        let info = self.service.archive_session(&from_wire::id("session", &session)?, archived).await;
+        info.map(|info| to_wire::session(&info)).map_err(api)
+    }
+
     // The same mode again changes nothing: the key adds nothing.
     async fn set_mode(
         &self,
@@ -64,6 +93,19 @@ impl SessionApiServer for Methods {
         _idempotency_key: Option<String>,
     ) -> RpcResult<SessionInfo> {
         let info = self.service.set_mode(&from_wire::id("session", &session)?, &mode).await;
+        info.map(|info| to_wire::session(&info)).map_err(api)
+    }
+
+    // The same model again changes nothing: the key adds nothing.
+    async fn set_model(
+        &self,
+        context: &Extensions,
+        session: String,
+        model: String,
+        _idempotency_key: Option<String>,
+    ) -> RpcResult<SessionInfo> {
+        let id = from_wire::id("session", &session)?;
+        let info = self.service.set_model(&super::client(context)?, &id, &model).await;
         info.map(|info| to_wire::session(&info)).map_err(api)
     }
 
@@ -84,7 +126,7 @@ impl SessionApiServer for Methods {
             Err(error) => pending.reject(error).await,
             Ok((id, subscription)) => {
                 let sink = pending.accept().await?;
-                pump(&self.service, &id, subscription, &sink).await;
+                pump(&self.service, &self.life, &id, subscription, &sink).await;
             }
         }
         Ok(())
@@ -106,11 +148,21 @@ impl Methods {
 }
 
 /// Hands on what happens until one of the two sides ends.
-async fn pump(service: &Service, id: &SessionId, mut subscription: Subscription, sink: &SubscriptionSink) {
+async fn pump(service: &Service, life: &Life, id: &SessionId, mut subscription: Subscription, sink: &SubscriptionSink) {
+    let mut restarts = life.restarts();
     loop {
         let updates = tokio::select! {
             updates = subscription.next() => updates,
             () = sink.closed() => return,
+            // The sender lives as long as the life.
+            _ = restarts.changed() => {
+                let pending = restarts.borrow_and_update().clone();
+                let Some(pending) = pending else { continue };
+                if !send(sink, &transient(id, Event::RestartPending { build: pending.build })).await {
+                    return;
+                }
+                continue;
+            }
         };
         let Some(updates) = updates else {
             let reason = "the session was deleted or the daemon ends".to_owned();
@@ -151,7 +203,11 @@ async fn session_of(
 }
 
 fn closed(id: &SessionId, reason: String) -> SessionEvent {
-    SessionEvent { session: id.to_string(), seq: None, at: None, event: Event::Closed { reason } }
+    transient(id, Event::Closed { reason })
+}
+
+fn transient(id: &SessionId, event: Event) -> SessionEvent {
+    SessionEvent { session: id.to_string(), seq: None, at: None, event }
 }
 
 /// Whether the event was handed on.

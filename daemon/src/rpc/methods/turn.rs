@@ -24,6 +24,8 @@ impl TurnApiServer for Methods {
         when_busy: Option<WhenBusy>,
         allow: Option<Vec<String>>,
         attachments: Option<Vec<Attachment>>,
+        mode: Option<String>,
+        model: Option<String>,
         idempotency_key: Option<String>,
     ) -> RpcResult<AcceptedTurn> {
         let session = from_wire::id("session", &session)?;
@@ -31,7 +33,7 @@ impl TurnApiServer for Methods {
         let client = super::client(context)?;
         let busy = from_wire::when_busy(when_busy);
         let attachments = from_wire::attachments(attachments.unwrap_or_default())?;
-        let beside = Beside { allow: allow.unwrap_or_default(), attachments };
+        let beside = Beside { allow: allow.unwrap_or_default(), attachments, mode, model };
         let started = self.service.start_turn_with(&client, &session, text, idempotency_key, busy, beside).await;
         let accepted = started.map_err(api)?;
         Ok(AcceptedTurn { turn: accepted.turn.0, queued: accepted.queued })
