@@ -3,6 +3,7 @@
 
 use super::error;
 use super::peer::Peer;
+use super::resume;
 use crate::rpc::calls::Calls;
 use crate::rpc::cancel::InFlight;
 use crate::rpc::framing::{Decoder, Frame, Framing};
@@ -39,6 +40,8 @@ pub struct Call {
     pub params: Option<Box<RawValue>>,
     /// Whether it is a request, which gets an answer.
     pub wants_answer: bool,
+    /// Names this call among all of a bridge that survives its daemon: it may come again.
+    pub key: Option<String>,
     /// Cancelled when the client cancels this call.
     pub cancelled: CancellationToken,
 }
@@ -163,6 +166,7 @@ where
                     method: method.into_owned(),
                     params: params.map(ToOwned::to_owned),
                     wants_answer: false,
+                    key: None,
                     cancelled: CancellationToken::new(),
                 };
                 let (handler, room) = (Arc::clone(&self.handler), self.room().await?);
@@ -186,6 +190,7 @@ where
                     method: method.into_owned(),
                     params: params.map(ToOwned::to_owned),
                     wants_answer: true,
+                    key: resume::key(bytes),
                     cancelled: noted.cancelled.clone(),
                 };
                 let (handler, room) = (Arc::clone(&self.handler), self.room().await?);

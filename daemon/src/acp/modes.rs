@@ -10,7 +10,7 @@ pub fn state(current: &str) -> SessionModeState {
 }
 
 /// What an editor's menu shows.
-fn name(mode: Mode) -> &'static str {
+pub(super) fn name(mode: Mode) -> &'static str {
     match mode {
         Mode::Plan => "Plan",
         Mode::Ask => "Ask",

@@ -5,6 +5,7 @@ use crate::rpc::outbox::{Gone, Outbox};
 use agent_client_protocol_schema::v1::{
     CLIENT_METHOD_NAMES, PROTOCOL_LEVEL_METHOD_NAMES, SessionNotification, SessionUpdate,
 };
+use plimsoll_protocol::hello::TOLD;
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -39,6 +40,16 @@ pub struct Pending {
 impl Peer {
     pub fn new(outbox: Outbox) -> Self {
         Self { outbox, requests: Arc::default() }
+    }
+
+    /// Numbers requests after this one, which a daemon before this sent to the same client.
+    pub fn after(&self, last: u64) {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).last = last;
+    }
+
+    /// Tells a surviving bridge that everything up to an event was told.
+    pub async fn told(&self, session: &str, seq: u64) -> Result<(), Gone> {
+        self.send(None, TOLD, &json!({ "sessionId": session, "seq": seq })).await
     }
 
     /// Tells something about a session.

@@ -43,8 +43,9 @@ pub fn read(blocks: &[ContentBlock]) -> Result<(String, Vec<Attachment>), Error>
             _ => return Err(refused("this kind of")),
         }
     }
-    if out.trim().is_empty() {
-        return Err(super::error::invalid_params("`prompt` must say something: it has no text that is not blank"));
+    if out.trim().is_empty() && attachments.is_empty() {
+        let message = "`prompt` must say something: it has neither text that is not blank nor an image";
+        return Err(super::error::invalid_params(message));
     }
     if attachments.len() > MAX_ATTACHMENTS {
         let message = format!("`prompt`: {} attachments; at most {MAX_ATTACHMENTS} are taken", attachments.len());
@@ -138,6 +139,13 @@ mod tests {
                 Attachment::Named { name: "sound".into(), why: "audio/wav; no model here takes sound".into() },
             ]
         );
+    }
+
+    #[test]
+    fn an_image_says_enough() {
+        let image = json!([{"type": "image", "data": "AAAA", "mimeType": "image/png"}]);
+        let only = Attachment::Image { name: String::new(), mime: "image/png".into(), data: "AAAA".into() };
+        assert_eq!(made(image).unwrap(), (String::new(), vec![only]));
     }
 
     #[test]

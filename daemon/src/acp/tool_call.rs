@@ -45,6 +45,7 @@ pub fn finish(result: &ToolResult, projection: Option<&str>) -> ToolCallUpdate {
             let changes = || edited.files.iter().map(|file| &file.change);
             (diff::content(changes()), Some(diff::locations(changes())))
         }
+        Body::Image(image) => (text.into_iter().chain([super::translate::image(image).into()]).collect(), None),
         _ => (text.into_iter().collect(), None),
     };
     let fields = ToolCallUpdateFields::new()

@@ -3,13 +3,17 @@
 
 use super::tool_call;
 use agent_client_protocol_schema::v1::{
-    ContentBlock, ContentChunk, MessageId, Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus, SessionUpdate,
+    ContentBlock, ContentChunk, ImageContent, MessageId, Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus,
+    SessionUpdate,
 };
 use plimsoll_core::event::Delta;
 use plimsoll_core::id::{CallId, StepNo, TurnNo};
+use plimsoll_core::media::Image;
 use plimsoll_core::tool::outcome::{Exit, Todo, TodoStatus};
-use plimsoll_core::transcript::item::{Item, ItemBody};
+use plimsoll_core::transcript::item::{Item, ItemBody, UserMessage};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 /// How much of a running command's output is shown: its newest bytes. The whole comes with the result.
@@ -80,13 +84,17 @@ impl Translator {
 
     /// An item, live or replayed. `projection` is the text that the model sees of a result; `own` says that the client
     /// itself sent this user message and shows it already.
-    pub fn item(&mut self, item: &Item, projection: Option<&str>, own: bool) -> Option<SessionUpdate> {
+    pub fn item(&mut self, item: &Item, projection: Option<&str>, own: bool) -> Vec<SessionUpdate> {
         self.at(item.turn, item.step);
+        let ItemBody::User(user) = &item.body else {
+            return self.agents_item(item, projection).into_iter().collect();
+        };
+        if own && !user.steering { Vec::new() } else { user_message(user, &format!("u{}", item.no)) }
+    }
+
+    /// An item that is not the user's.
+    fn agents_item(&mut self, item: &Item, projection: Option<&str>) -> Option<SessionUpdate> {
         match &item.body {
-            ItemBody::User(user) if own && !user.steering => None,
-            ItemBody::User(user) => {
-                Some(SessionUpdate::UserMessageChunk(chunk(user.text.clone(), format!("u{}", item.no))))
-            }
             ItemBody::Assistant(text) => {
                 let (rest, id) = self.text.item(&text.text)?;
                 Some(SessionUpdate::AgentMessageChunk(chunk(rest, self.message("m", &id))))
@@ -108,7 +116,11 @@ impl Translator {
                 }
                 Some(SessionUpdate::ToolCallUpdate(tool_call::finish(result, projection)))
             }
-            ItemBody::Meta(_) | ItemBody::Observation(_) | ItemBody::Notice(_) => None,
+            ItemBody::User(_)
+            | ItemBody::Meta(_)
+            | ItemBody::Observation(_)
+            | ItemBody::Notice(_)
+            | ItemBody::Rewind(_) => None,
         }
     }
 
@@ -238,6 +250,38 @@ fn message(place: usize, tries: u32) -> String {
 
 fn chunk(text: String, id: String) -> ContentChunk {
     ContentChunk::new(ContentBlock::from(text)).message_id(MessageId::new(id))
+}
+
+/// What the user said: its text, then its images.
+fn user_message(user: &UserMessage, id: &str) -> Vec<SessionUpdate> {
+    let text = Some(&user.text).filter(|text| !text.is_empty()).map(|text| ContentBlock::from(text.clone()));
+    let blocks = text.into_iter().chain(user.images.iter().map(image));
+    let chunk = |block| SessionUpdate::UserMessageChunk(ContentChunk::new(block).message_id(MessageId::new(id)));
+    blocks.map(chunk).collect()
+}
+
+/// An image, or what is known of one that is too large to be kept.
+pub fn image(image: &Image) -> ContentBlock {
+    if image.data.is_empty() {
+        return ContentBlock::from(format!("[{}: {}]", image.title(), image.facts()));
+    }
+    ContentBlock::Image(ImageContent::new(&*image.data, image.mime.clone()).uri(file_uri(&image.name)))
+}
+
+/// The address of a local file; none for another name.
+fn file_uri(path: &str) -> Option<String> {
+    let path = path.starts_with('/').then(|| crate::rpc::path_from_wire(path))?;
+    let mut uri = "file://".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => uri.push(char::from(*byte)),
+            _ => {
+                // Writing to a String cannot fail.
+                let _ = write!(uri, "%{byte:02X}");
+            }
+        }
+    }
+    Some(uri)
 }
 
 /// The todo list. What was given up is left out: the protocol has no word for it.

@@ -50,8 +50,10 @@ fn text(block: u32, text: &str) -> Delta {
 }
 
 /// Kind, message id and text of a chunk; the whole of anything else.
-fn shown(update: Option<SessionUpdate>) -> Value {
-    let Some(update) = update else { return Value::Null };
+fn shown(updates: impl IntoIterator<Item = SessionUpdate>) -> Value {
+    let mut updates = updates.into_iter();
+    let Some(update) = updates.next() else { return Value::Null };
+    assert_eq!(updates.next(), None, "one at a time");
     let value = serde_json::to_value(update).unwrap();
     match value["content"]["text"].as_str() {
         Some(text) => json!([value["sessionUpdate"], value["messageId"], text]),
@@ -98,6 +100,39 @@ fn a_second_try_of_the_model_is_another_message() {
         shown(translator.item(&item(1, 1, assistant("Answer")), None, false)),
         json!(["agent_message_chunk", "m1.1.0+1", "swer"])
     );
+}
+
+#[test]
+fn a_prompt_with_images_is_one_message_of_text_and_images() {
+    let image = |name: &str, data: &str| Image {
+        name: name.into(),
+        mime: "image/png".into(),
+        width: 2,
+        height: 1,
+        bytes: 3,
+        version: "v".into(),
+        data: data.into(),
+    };
+    let images = vec![image("/w/a b.png", "AAAA"), image("shot", "BBBB"), image("", "")];
+    let told = |text: &str, images: &[Image]| {
+        let user = UserMessage { text: text.into(), images: images.to_vec(), ..UserMessage::default() };
+        let told = Translator::default().item(&item(4, 0, ItemBody::User(user)), None, false);
+        serde_json::to_value(told).unwrap()
+    };
+    let chunk = |content: Value| json!({"sessionUpdate": "user_message_chunk", "messageId": "u4", "content": content});
+    let png = |data: &str| json!({"type": "image", "data": data, "mimeType": "image/png"});
+    let mut named = png("AAAA");
+    named["uri"] = "file:///w/a%20b.png".into();
+    assert_eq!(
+        told("look", &images),
+        json!([
+            chunk(json!({"type": "text", "text": "look"})),
+            chunk(named),
+            chunk(png("BBBB")),
+            chunk(json!({"type": "text", "text": "[image: image/png, 2x1, 3 bytes]"})),
+        ])
+    );
+    assert_eq!(told("", &images[1..2]), json!([chunk(png("BBBB"))]));
 }
 
 #[test]

@@ -13,6 +13,8 @@ pub struct Ended {
     pub reason: TurnEnd,
     /// For people, when the end was not a good one.
     pub message: Option<String>,
+    /// The prompt did not fit the model's window, and was not sent.
+    pub refused: bool,
 }
 
 /// See the module's head.
@@ -46,9 +48,9 @@ impl Turns {
         ended
     }
 
-    /// It was not accepted.
-    pub fn refused(&mut self) {
-        self.no_longer_starting();
+    /// It was not accepted; whether it was cancelled meanwhile.
+    pub fn refused(&mut self) -> bool {
+        self.no_longer_starting()
     }
 
     fn no_longer_starting(&mut self) -> bool {
@@ -63,6 +65,11 @@ impl Turns {
     /// Whether a prompt is handed in and not accepted yet.
     pub fn is_starting(&self) -> bool {
         self.starting > 0
+    }
+
+    /// Whether a prompt has no end yet.
+    pub fn has_any(&self) -> bool {
+        self.starting > 0 || !self.own.is_empty()
     }
 
     /// Whether this turn is the client's own.
@@ -115,7 +122,7 @@ mod tests {
     use super::*;
 
     fn end() -> Ended {
-        Ended { reason: TurnEnd::EndTurn, message: None }
+        Ended { reason: TurnEnd::EndTurn, message: None, refused: false }
     }
 
     #[test]
@@ -154,7 +161,10 @@ mod tests {
         let mut turns = Turns::default();
         assert!(!turns.cancel_all());
         turns.starting();
-        turns.refused();
+        assert!(!turns.refused() && !turns.has_any());
+        turns.starting();
+        assert!(!turns.cancel_all());
+        assert!(turns.refused(), "cancelled before it was done with");
         turns.starting();
         let mut only = turns.accepted(TurnNo(1));
         assert!(!turns.began(TurnNo(1)));
