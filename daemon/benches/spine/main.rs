@@ -9,6 +9,7 @@
     reason = "a measurement that cannot go on has nothing better to do than to end"
 )]
 
+mod long;
 mod server;
 mod world;
 
@@ -38,6 +39,7 @@ fn main() {
     }
     runtime.block_on(steps(&mut rows));
     runtime.block_on(deltas(&mut rows));
+    runtime.block_on(long::sessions(&mut rows));
     processes(&mut rows);
     print(&rows);
 }

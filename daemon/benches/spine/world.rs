@@ -50,7 +50,7 @@ impl World {
         let stores = Stores::open(&folders.data).await.expect("a store");
         let service = Service::new(folders, BTreeMap::new(), stores, Helper::at(env!("CARGO_BIN_EXE_plimsoll")));
         let env = std::env::vars().filter(|(name, _)| name == "PATH").collect();
-        let client = Client { connection: 1, name: "bench".into(), env: Arc::new(env), cwd: None };
+        let client = Client { connection: 1, name: "bench".into(), env: Arc::new(env), ..Client::default() };
         let project = service.open_project(vec![workspace]).await.expect("a project");
         let session = service.create_session(&client, &project.key, NewSession::default()).await.expect("a session");
         let events = service.attach(&client, &session.id, Seq(0)).await.expect("a subscription");

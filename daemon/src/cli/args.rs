@@ -1,12 +1,27 @@
 //! The arguments of every command, and the help that explains them.
 
+mod chat;
+mod configuration;
 mod context;
+mod history;
 mod memories;
+mod setup;
+mod store;
+mod undo;
 
+pub use chat::{Chat, Completions};
+pub use configuration::{CONFIG_HELP, ConfigAction, Configure, Models};
 pub use context::{Inspect, Replay, Requests};
+pub use history::{Export, Fork, Form, Import, Rewind};
 pub use memories::{Memories, MemoriesAction};
+pub use setup::{Setup, SetupEditor, SetupService, SetupWhat};
+pub use store::{Project, ProjectAction, Search, Sessions, SessionsAction, SessionsList, Transcript, TranscriptAction};
+pub use undo::Undo;
 
-use super::{ask, bridge, daemon, doctor, inspect, manage, out, permissions, replay, requests, sessions, show, undo};
+use super::{
+    ask, bridge, chat as chat_command, configure, daemon, doctor, inspect, manage, models, out, permissions, projects,
+    replay, requests, search, sessions, show, undo as undo_command,
+};
 use crate::config::{PermissionMode, env};
 use clap::{Args, Parser, Subcommand};
 use plimsoll_protocol::hello::Facade;
@@ -18,12 +33,15 @@ const EXAMPLES: &str = "\
 Examples:
   plimsoll ask \"Where is the configuration read?\"      one turn about the project in this folder
   plimsoll ask --session ID \"And who calls it?\"        go on with a session
+  plimsoll chat                                        turn after turn, until Ctrl-D
   git diff | plimsoll ask - \"Review this change\"       the input is put before the prompt
   plimsoll sessions                                    what was talked about here
   plimsoll show ID                                     one conversation
+  plimsoll search \"parse error\"                        who said that, and where
   plimsoll undo                                        take back what the last turn wrote into files
   plimsoll inspect                                     what the model will see, layer by layer
   plimsoll requests                                    what was sent, cached and paid
+  plimsoll config                                      what is configured, and by whom
   plimsoll status                                      is a daemon running
   plimsoll doctor                                      what is wrong, and what to do about it
 
@@ -54,8 +72,21 @@ Exit codes: 0 the turn ended well; 1 it failed; 2 wrong arguments; 3 something h
 While it asks for permission: y allows once, s allows for the session, a allows in this project from now on, n refuses, any
 other text refuses with this advice. What s and a store is shown.")]
     Ask(Ask),
-    /// List sessions, newest first
+    /// Talk with the agent on the terminal, turn after turn
+    #[command(after_help = chat::CHAT_HELP)]
+    Chat(Chat),
+    /// List sessions, newest first; archive, rename or delete one
+    #[command(after_help = store::SESSIONS_HELP)]
     Sessions(Sessions),
+    /// Look for words in what was said and done
+    #[command(after_help = store::SEARCH_HELP)]
+    Search(Search),
+    /// List projects, or say where one has moved to
+    #[command(after_help = store::PROJECT_HELP)]
+    Project(Project),
+    /// Make the files of transcripts anew from the database
+    #[command(after_help = store::TRANSCRIPT_HELP)]
+    Transcript(Transcript),
     /// Print the transcript of a session
     Show(Show),
     /// List or revoke what was allowed for good in a project
@@ -81,6 +112,18 @@ there is kept first. An undo can be undone: its own call is printed.
 
 Exit codes: 0 done, or nothing to do; 1 refused or failed; 2 wrong arguments; 3 a yes was needed and did not come.")]
     Undo(Undo),
+    /// Make a session that begins with what another one has said
+    #[command(after_help = history::FORK_HELP)]
+    Fork(Fork),
+    /// Take a turn and all after it out of what the model sees
+    #[command(after_help = history::REWIND_HELP)]
+    Rewind(Rewind),
+    /// Write a session as text: whole, or for people
+    #[command(after_help = history::EXPORT_HELP)]
+    Export(Export),
+    /// Make a session of an export
+    #[command(after_help = history::IMPORT_HELP)]
+    Import(Import),
     /// Show what the model will see: every byte of the next request, by layer and origin
     #[command(after_help = context::INSPECT_HELP)]
     Inspect(Inspect),
@@ -90,6 +133,11 @@ Exit codes: 0 done, or nothing to do; 1 refused or failed; 2 wrong arguments; 3 
     /// Print the exact body of a request that was sent
     #[command(after_help = context::REPLAY_HELP)]
     Replay(Replay),
+    /// Show, change or check the configuration
+    #[command(after_help = CONFIG_HELP)]
+    Config(Configure),
+    /// List the models that sessions can use, with the state of their keys
+    Models(Models),
     /// Say whether a daemon runs; never starts one
     #[command(after_help = "Exit codes: 0 it runs; 3 it does not.")]
     Status {
@@ -100,10 +148,15 @@ Exit codes: 0 done, or nothing to do; 1 refused or failed; 2 wrong arguments; 3 
     /// Look at everything that Plimsoll needs, and say what to do about what is wrong
     #[command(after_help = DOCTOR_HELP)]
     Doctor(Doctor),
+    /// Print a script that completes commands and options in a shell
+    #[command(after_help = chat::COMPLETIONS_HELP)]
+    Completions(Completions),
     /// End the daemon and wait until it has ended; running turns are interrupted
     Stop,
-    /// End the daemon, when one runs, and start one of this build
+    /// End the daemon, when one runs, and start one of this build, or of the newer one that it made room for
     Restart,
+    /// Write Plimsoll into files of other programs: shown first, and nothing is lost
+    Setup(Setup),
     /// Run the daemon in the foreground
     Daemon {
         /// Leave the session of whoever starts it, and say on standard output when it is ready
@@ -126,7 +179,9 @@ warn or error; the fix is text or null. An id is a group and a name, such as \"d
 
 const BRIDGE_HELP: &str = "\
 Starts the daemon when none runs. Standard output carries the protocol and nothing else.
-Exit codes: 0 the editor closed its side; 1 the daemon cannot be reached; 4 the daemon ended.";
+Exit codes: 0 the editor closed its side; 1 the daemon cannot be reached; 4 the daemon ended.
+When the daemon ends, `stdio` ends: start it again and attach from the last `seq`. `acp` goes on with the next daemon and ends only
+when there is none.";
 
 /// `plimsoll ask`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -138,7 +193,7 @@ pub struct Ask {
     #[arg(long)]
     pub json: bool,
     /// Permission mode: plan, ask, accept_edits, auto or full
-    #[arg(long, conflicts_with = "session", long_help = mode_help())]
+    #[arg(long, long_help = mode_help())]
     pub mode: Option<String>,
     /// Allow this in this turn, such as "run_terminal_cmd(cargo test *)"; may be given several times
     #[arg(long, value_name = "RULE")]
@@ -146,8 +201,8 @@ pub struct Ask {
     /// Put this file beside the prompt, as path or path:first-last; may be given several times
     #[arg(long, value_name = "PATH[:A-B]")]
     pub attach: Vec<OsString>,
-    /// Model, as provider/model
-    #[arg(long, conflicts_with = "session")]
+    /// Model, as provider/model; `plimsoll models` lists them
+    #[arg(long)]
     pub model: Option<String>,
     /// Go on with this session
     #[arg(long, value_name = "ID")]
@@ -155,23 +210,6 @@ pub struct Ask {
     /// The project's folder instead of the current one
     #[arg(long, value_name = "DIR", conflicts_with = "session")]
     pub project: Option<PathBuf>,
-}
-
-/// `plimsoll sessions`.
-#[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub struct Sessions {
-    /// Of all projects, not only of the current folder's
-    #[arg(long)]
-    pub all: bool,
-    /// The project's folder instead of the current one
-    #[arg(long, value_name = "DIR", conflicts_with = "all")]
-    pub project: Option<PathBuf>,
-    /// At most so many
-    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub limit: u32,
-    /// One JSON object per line
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// `plimsoll doctor`.
@@ -250,65 +288,35 @@ fn mode_help() -> String {
     format!("Permission mode:\n{}", lines.join("\n"))
 }
 
-/// `plimsoll undo`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
-pub struct Undo {
-    /// The session, from `plimsoll sessions`; else the latest in this folder
-    #[arg(long, value_name = "ID")]
-    pub session: Option<String>,
-    /// Undo this turn
-    #[arg(long, value_name = "N", conflicts_with_all = ["from", "call"])]
-    pub turn: Option<u64>,
-    /// Undo this turn and all after it
-    #[arg(long, value_name = "N", conflicts_with = "call")]
-    pub from: Option<u64>,
-    /// Undo this call, such as c7; of an undo: do again what it undid
-    #[arg(long, value_name = "CALL")]
-    pub call: Option<String>,
-    /// List what can be undone instead
-    #[arg(long, conflicts_with_all = ["turn", "from", "call", "dry_run", "diff", "skip", "force", "yes"])]
-    pub list: bool,
-    /// Only say what would be done
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Print the differences too
-    #[arg(long, conflicts_with = "json")]
-    pub diff: bool,
-    /// Leave out the files that cannot simply be restored
-    #[arg(long)]
-    pub skip: bool,
-    /// Restore also files that were changed since, after keeping what is there
-    #[arg(long)]
-    pub force: bool,
-    /// Do not ask
-    #[arg(long, short)]
-    pub yes: bool,
-    /// As JSON
-    #[arg(long)]
-    pub json: bool,
-    /// The project's folder instead of the current one
-    #[arg(long, value_name = "DIR", conflicts_with = "session")]
-    pub project: Option<PathBuf>,
-}
-
 /// Runs the command that the arguments, the program's name first, ask for.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
     match parse(arguments) {
         Ok(Command::Ask(ask)) => ask::main(&ask),
+        Ok(Command::Chat(chat)) => chat_command::main(&chat),
+        Ok(Command::Completions(Completions { shell })) => completions(shell),
         Ok(Command::Sessions(sessions)) => sessions::main(&sessions),
+        Ok(Command::Search(arguments)) => search::main(&arguments),
+        Ok(Command::Project(arguments)) => projects::project(&arguments),
+        Ok(Command::Transcript(arguments)) => projects::transcript(&arguments),
         Ok(Command::Show(show)) => show::main(&show),
         Ok(Command::Grants(grants)) => permissions::grants(&grants),
         Ok(Command::Memories(arguments)) => super::memories::run(&arguments),
         Ok(Command::Trust(trust)) => permissions::trust(&trust),
-        Ok(Command::Undo(undo)) => undo::main(&undo),
+        Ok(Command::Undo(undo)) => undo_command::main(&undo),
+        Ok(Command::Fork(fork)) => super::history::fork(&fork),
+        Ok(Command::Rewind(rewind)) => super::history::rewind(&rewind),
+        Ok(Command::Export(export)) => super::history::export(&export),
+        Ok(Command::Import(import)) => super::history::import(&import),
         Ok(Command::Inspect(inspect)) => inspect::main(&inspect),
         Ok(Command::Requests(requests)) => requests::main(&requests),
         Ok(Command::Replay(replay)) => replay::main(&replay),
+        Ok(Command::Config(arguments)) => configure::main(&arguments),
+        Ok(Command::Models(arguments)) => models::main(&arguments),
         Ok(Command::Status { json }) => manage::status(json),
         Ok(Command::Doctor(doctor)) => doctor::main(&doctor),
         Ok(Command::Stop) => manage::stop(),
         Ok(Command::Restart) => manage::restart(),
+        Ok(Command::Setup(setup)) => super::setup::main(&setup),
         Ok(Command::Daemon { detached }) => daemon::main(detached),
         Ok(Command::Stdio) => bridge::main(Facade::Native),
         Ok(Command::Acp) => bridge::main(Facade::Acp),
@@ -317,6 +325,17 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
             let _ = out::flush_after(|| error.print());
             ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
         }
+    }
+}
+
+/// Prints the script of a shell.
+fn completions(shell: clap_complete::Shell) -> ExitCode {
+    use clap::CommandFactory;
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "plimsoll", &mut script);
+    match out::print(&String::from_utf8_lossy(&script)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => super::connect::CommandError::Io(error).report(),
     }
 }
 
@@ -356,8 +375,11 @@ mod tests {
         let doctor = Doctor { json: true, provider: Some("a/b".to_owned()) };
         assert_eq!(words("doctor --json --provider a/b").unwrap(), Command::Doctor(doctor));
         assert_eq!(words("daemon").unwrap(), Command::Daemon { detached: false });
-        let sessions = Sessions { all: true, project: None, limit: 30, json: false };
-        assert_eq!(words("sessions --all").unwrap(), Command::Sessions(sessions));
+        let list = SessionsList { search: None, all: true, archived: false, project: None, limit: 30, json: false };
+        assert_eq!(words("sessions --all").unwrap(), Command::Sessions(Sessions { action: None, list: list.clone() }));
+        let list = SessionsList { all: false, ..list };
+        let action = Some(SessionsAction::Archive { session: "s1".to_owned(), undo: true, json: false });
+        assert_eq!(words("sessions archive s1 --undo").unwrap(), Command::Sessions(Sessions { action, list }));
         let list = |json| GrantsList { project: None, json };
         assert_eq!(words("grants --json").unwrap(), Command::Grants(Grants { action: None, list: list(true) }));
         let action = Some(GrantsAction::Revoke { no: 3, project: Some("/p".into()) });
@@ -382,6 +404,9 @@ mod tests {
         assert_eq!(words("requests s1 --json").unwrap(), Command::Requests(requests));
         let replay = Replay { session: "s1".to_owned(), request: 7, check: true };
         assert_eq!(words("replay s1 7 --check").unwrap(), Command::Replay(replay));
+        let service = SetupService { remove: true, yes: true, ..SetupService::default() };
+        let setup = Setup { what: SetupWhat::Service(service) };
+        assert_eq!(words("setup service --remove -y").unwrap(), Command::Setup(setup));
         let show = Show { session: "s1".to_owned(), json: false };
         let forget = Some(MemoriesAction::Delete { id: "m3".to_owned(), project: None });
         assert_eq!(words("memories").unwrap(), Command::Memories(Memories { action: None }));
@@ -393,14 +418,21 @@ mod tests {
     fn wrong_arguments_are_told_and_exit_with_two() {
         for wrong in [
             "ask",
-            "ask --session s --model a/b x",
+            "ask --session s --project /p x",
+            "config set model",
+            "config sing",
             "show",
             "sessions --limit 0",
+            "search",
+            "search --all --session s x",
+            "project relocate k",
             "grants revoke",
             "grants revoke x",
             "sing",
             "stop now",
             "undo --turn 1 --call c1",
+            "setup",
+            "setup service --print --yes",
         ] {
             let error = words(wrong).unwrap_err();
             assert_eq!((error.exit_code(), error.use_stderr()), (2, true), "{wrong}");

@@ -4,8 +4,12 @@
 mod attach;
 mod consent;
 mod diff;
+mod line;
 mod screen;
 mod terminal;
+
+pub use attach::attachments;
+pub use consent::ask as consent;
 
 use super::connect::{self, CommandError};
 use super::reach::{Spawn, own_environment};
@@ -45,18 +49,20 @@ pub fn main(arguments: &args::Ask) -> ExitCode {
         Ok(prompt) => prompt,
         Err(error) => return error.report(),
     };
-    let attachments = match attach::attachments(&arguments.attach) {
+    let attachments = match attachments(&arguments.attach) {
         Ok(attachments) => attachments,
         Err(error) => return error.report(),
     };
-    if let Err(error) = consent::ask(arguments, &own_environment()) {
+    if let Err(error) = consent(arguments, &own_environment()) {
         return error.report();
     }
     connect::with_client(Spawn::WhenNone, async |client, folders| {
         let session = session(&client, &folders, arguments).await?;
-        let allow = Some(arguments.allow.clone()).filter(|allow| !allow.is_empty());
-        let attachments = Some(attachments.clone()).filter(|attachments| !attachments.is_empty());
-        run(&client, session, Asked { prompt, allow, attachments, json: arguments.json }).await
+        // A new session has them already.
+        let of_session = |value: &Option<String>| value.clone().filter(|_| arguments.session.is_some());
+        let (mode, model) = (of_session(&arguments.mode), of_session(&arguments.model));
+        let (allow, json) = (arguments.allow.clone(), arguments.json);
+        run(&client, session, Asked { prompt, allow, attachments, mode, model, json, alone: true }).await
     })
 }
 
@@ -86,7 +92,11 @@ fn prompt(words: &[String]) -> Result<String, CommandError> {
 }
 
 /// The session to ask in: the named one, else a new one in the project. Says what the configuration has to say.
-async fn session(client: &RpcClient, folders: &Folders, arguments: &args::Ask) -> Result<SessionInfo, CommandError> {
+pub async fn session(
+    client: &RpcClient,
+    folders: &Folders,
+    arguments: &args::Ask,
+) -> Result<SessionInfo, CommandError> {
     // The daemon reads it again; here it is read for what a person should know before it goes on.
     let config =
         |folder: Option<&Path>, overrides: Overrides| Config::load_for(folders, &own_environment(), folder, &overrides);
@@ -96,7 +106,7 @@ async fn session(client: &RpcClient, folders: &Folders, arguments: &args::Ask) -
         return Ok(info);
     }
     let folder = project_folder(arguments.project.as_deref())?;
-    let overrides = Overrides { model: arguments.model.clone(), mode: arguments.mode.clone(), language: None };
+    let overrides = Overrides { model: arguments.model.clone(), mode: arguments.mode.clone(), ..Overrides::default() };
     let config = config(Some(&folder), overrides)?;
     config.model(None)?;
     for warning in &config.warnings {
@@ -127,6 +137,7 @@ struct Watch<'a> {
     session: String,
     turn: u64,
     json: bool,
+    alone: bool,
     screen: Screen,
     terminal: Option<Terminal>,
     progress: Progress,
@@ -155,20 +166,34 @@ struct Ended {
     message: Option<String>,
 }
 
-/// What the command was told to ask.
-struct Asked {
-    prompt: String,
+/// What is asked in one turn.
+#[derive(Debug)]
+pub struct Asked {
+    /// The prompt.
+    pub prompt: String,
     /// Rules that hold for this turn.
-    allow: Option<Vec<String>>,
-    attachments: Option<Vec<Attachment>>,
-    json: bool,
+    pub allow: Vec<String>,
+    /// What is put beside the prompt.
+    pub attachments: Vec<Attachment>,
+    /// The permission mode that the session has from now on.
+    pub mode: Option<String>,
+    /// The model that it has from now on.
+    pub model: Option<String>,
+    /// Whether events are printed as JSON, and nothing else.
+    pub json: bool,
+    /// Whether the command ends with the turn, so that it says how to go on.
+    pub alone: bool,
 }
 
-async fn run(client: &RpcClient, info: SessionInfo, asked: Asked) -> Result<ExitCode, CommandError> {
-    let Asked { prompt, allow, attachments, json } = asked;
+/// Runs one turn and shows it. The exit code is that of `plimsoll ask`.
+pub async fn run(client: &RpcClient, info: SessionInfo, asked: Asked) -> Result<ExitCode, CommandError> {
+    let Asked { prompt, allow, attachments, mode, model, json, alone } = asked;
+    let allow = Some(allow).filter(|allow| !allow.is_empty());
+    let attachments = Some(attachments).filter(|attachments| !attachments.is_empty());
     let events = client.attach(info.id.clone(), Some(info.last_seq)).await?;
     let key = uuid::Uuid::now_v7().to_string();
-    let started = client.start(info.id.clone(), prompt, Some(WhenBusy::Refuse), allow, attachments, Some(key)).await;
+    let busy = Some(WhenBusy::Refuse);
+    let started = client.start(info.id.clone(), prompt, busy, allow, attachments, mode, model, Some(key)).await;
     let turn = match started {
         Ok(accepted) => accepted.turn,
         Err(error) if connect::refusal_kind(&error) == Some(ErrorKind::Busy) => {
@@ -184,6 +209,7 @@ async fn run(client: &RpcClient, info: SessionInfo, asked: Asked) -> Result<Exit
         session: info.id.clone(),
         turn,
         json,
+        alone,
         screen: Screen::new(turn, out::Style::of_stderr()),
         terminal: if json { None } else { Terminal::open() },
         progress: Progress::new(!json),
@@ -330,6 +356,9 @@ impl Watch<'_> {
     fn resolved(&mut self, ask: &Ask) {
         if self.asked.as_ref().is_some_and(|asked| asked.id == ask.id) {
             self.asked = None;
+            if let Some(terminal) = &mut self.terminal {
+                terminal.withdraw();
+            }
             out::note("\n(answered elsewhere)");
         }
     }
@@ -346,7 +375,10 @@ impl Watch<'_> {
         if let Some(problem) = problem(ended) {
             out::error(&problem, hint(&ended.reason));
         }
-        out::note(&self.screen.end(&self.session));
+        let session = self.alone.then_some(self.session.as_str());
+        if let Some(line) = self.screen.end(session) {
+            out::note(&line);
+        }
         Ok(())
     }
 

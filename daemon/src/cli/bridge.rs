@@ -1,18 +1,25 @@
-//! `plimsoll stdio` and `plimsoll acp`: one end of an editor's pipes, the daemon's socket at the other. A bridge knows no
-//! protocol beyond the first line. It uses no runtime, ends with its editor, and leaves nothing behind.
+//! `plimsoll stdio` and `plimsoll acp`: one end of an editor's pipes, the daemon's socket at the other. A bridge uses no
+//! runtime, ends with its editor, and leaves nothing behind. The native one knows no protocol beyond the first line and
+//! ends with its daemon, as its clients attach again by `seq`; that of the Agent Client Protocol survives it ([`survive`]).
 //!
 //! Standard output carries what the daemon sends and nothing else, from the first byte: it is set aside before anything
 //! could print.
 
+mod conversation;
+mod survive;
+mod told;
+
 use super::out;
 use super::reach::{self, Link, ReachError, Spawn};
 use crate::config::Folders;
-use plimsoll_protocol::hello::Facade;
+use crate::rpc::framing::MESSAGE_LIMIT;
+use plimsoll_protocol::hello::{Facade, Resume};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc::{self, SyncSender};
 use std::time::Duration;
@@ -24,17 +31,33 @@ const LAST_ANSWERS: Duration = Duration::from_millis(700);
 const CHUNK: usize = 64 * 1024;
 
 /// How a bridge ended; its exit code is documented in the help text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, thiserror::Error)]
 enum End {
     /// The editor closed its side.
+    #[error("the editor closed its side")]
     Editor,
     /// The daemon closed the connection while the editor was there.
+    #[error("the daemon closed the connection")]
     Daemon,
+    /// The editor sends a line without an end.
+    #[error("a message is longer than {} bytes", MESSAGE_LIMIT)]
+    Endless,
+    /// Daemons end again and again.
+    #[error("the daemon ended {times} times within a minute; {} may say why", log.display())]
+    Crashes {
+        /// How often.
+        times: usize,
+        /// The log.
+        log: PathBuf,
+    },
+    /// The daemon ended, and no other could be reached.
+    #[error("the daemon ended, and no other can be reached: {0}")]
+    Unreachable(ReachError),
 }
 
 /// Exit code when the daemon cannot be reached.
 const UNREACHABLE: u8 = 1;
-/// Exit code when the daemon left while the editor was there.
+/// Exit code when the daemon left while the editor was there, and could not be replaced.
 const DAEMON_LEFT: u8 = 4;
 
 /// Runs a bridge to its end.
@@ -53,7 +76,11 @@ pub fn main(facade: Facade) -> ExitCode {
             return ExitCode::from(UNREACHABLE);
         }
     };
-    let link = match reach::reach(&folders, &reach::own_hello(facade), Spawn::WhenNone) {
+    let mut hello = reach::own_hello(facade, Spawn::WhenNone);
+    if facade == Facade::Acp {
+        hello.resume = Some(Resume::default());
+    }
+    let link = match reach::reach(&folders, &hello, Spawn::WhenNone) {
         Ok(link) => link,
         Err(error) => {
             let hint = match &error {
@@ -64,10 +91,14 @@ pub fn main(facade: Facade) -> ExitCode {
             return ExitCode::from(UNREACHABLE);
         }
     };
-    match copy(link, io::stdin(), output) {
+    let end = match facade {
+        Facade::Native => copy(link, io::stdin(), output),
+        Facade::Acp => survive::copy(link, survive::Ways { folders, hello }, io::stdin(), output),
+    };
+    match end {
         End::Editor => ExitCode::SUCCESS,
-        End::Daemon => {
-            out::error("the daemon closed the connection", None);
+        End::Daemon | End::Endless | End::Crashes { .. } | End::Unreachable(_) => {
+            out::error(&end.to_string(), None);
             ExitCode::from(DAEMON_LEFT)
         }
     }
@@ -166,6 +197,15 @@ fn wait_for_daemon(stream: &UnixStream, output: &File) -> bool {
             return false;
         }
     }
+}
+
+/// Whether somebody still reads what a bridge says.
+fn is_read(output: &File) -> bool {
+    let mut editor = [PollFd::new(output, PollFlags::empty())];
+    let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+    let polled = poll(&mut editor, Some(&at_once));
+    let [editor] = &editor;
+    polled.is_err() || !editor.revents().intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL)
 }
 
 #[cfg(test)]

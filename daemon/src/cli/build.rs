@@ -1,5 +1,6 @@
 //! Which build this is: two builds of one version differ in it.
 
+use plimsoll_protocol::hello::Binary;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -12,10 +13,21 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// asked for.
 pub fn id() -> &'static str {
     static ID: OnceLock<String> = OnceLock::new();
-    ID.get_or_init(|| match Executable::of_process() {
+    ID.get_or_init(|| match own() {
         Some(executable) => format!("{VERSION}+{}", executable.short_hash()),
         None => VERSION.to_owned(),
     })
+}
+
+/// This process's executable, as it was when first asked for, which every process does when it begins.
+pub fn own() -> Option<&'static Executable> {
+    static OWN: OnceLock<Option<Executable>> = OnceLock::new();
+    OWN.get_or_init(Executable::of_process).as_ref()
+}
+
+/// What orders this build among others.
+pub fn binary() -> Option<Binary> {
+    own().map(Executable::binary)
 }
 
 /// The file that a process was started from, as it was then.
@@ -36,7 +48,7 @@ struct Print {
 
 impl Executable {
     /// This process's; none when the system does not tell.
-    pub fn of_process() -> Option<Self> {
+    fn of_process() -> Option<Self> {
         Self::at(&path()?)
     }
 
@@ -48,6 +60,17 @@ impl Executable {
     /// Whether another file stands in its place. While there is none, a replacement may be under way: not yet.
     pub fn was_replaced(&self) -> bool {
         print(&self.path).is_some_and(|now| now != self.print)
+    }
+
+    /// When it was last modified, in milliseconds of Unix time.
+    pub fn modified(&self) -> i64 {
+        self.print.seconds.saturating_mul(1_000).saturating_add(self.print.nanoseconds / 1_000_000)
+    }
+
+    /// What orders it among other builds, as one of this version.
+    fn binary(&self) -> Binary {
+        let path = self.path.to_str().map(str::to_owned);
+        Binary { version: VERSION.to_owned(), modified: self.modified(), path }
     }
 
     fn short_hash(&self) -> String {

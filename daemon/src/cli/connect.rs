@@ -91,11 +91,11 @@ pub fn runtime() -> io::Result<Runtime> {
 /// A client of the daemon, which is started when the command may do that. Call it inside the runtime.
 pub async fn connect(folders: &Folders, spawn: Spawn) -> Result<RpcClient, CommandError> {
     // Blocking, and nothing else runs yet.
-    let link = reach::reach(folders, &reach::own_hello(Facade::Native), spawn)?;
+    let link = reach::reach(folders, &reach::own_hello(Facade::Native, spawn), spawn)?;
     link.stream.set_nonblocking(true)?;
     let client = client::over(tokio::net::UnixStream::from_std(link.stream)?);
     let info = ClientInfo { name: "plimsoll".to_owned(), version: Some(super::build::VERSION.to_owned()) };
-    client.initialize(info, PROTOCOL.to_string(), None).await?;
+    client.initialize(info, PROTOCOL.to_string(), None, None).await?;
     Ok(client)
 }
 

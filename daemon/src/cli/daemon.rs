@@ -1,18 +1,19 @@
 //! `plimsoll daemon`: the order in which a daemon begins and ends. It becomes the only one before it touches anything,
 //! says that it is ready when it can be reached, and gives its place up last.
 
-use super::accept::{self, Leave, Reason};
-use super::build::{self, Executable};
+use super::accept::{self, Leave, Reason, Work};
+use super::build;
+use super::idle::IdleStop;
 use super::lock::{self, Holder, InstanceLock};
 use super::readiness::{Readiness, Reporter};
 use super::socket::{Socket, SocketError};
 use super::wiring::{OpenError, Parts};
-use super::{out, reach};
-use crate::config::{Config, ConfigError, FolderError, Folders};
+use super::{out, reach, successor};
+use crate::config::{ConfigError, FolderError, Folders};
 use crate::process::origin;
+use crate::rpc::life::{Life, RestartPending};
 use crate::shutdown::{self, Shutdown};
 use crate::telemetry::{self, Audience, TelemetryError};
-use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::net::UnixListener;
 use std::process::ExitCode;
@@ -25,14 +26,17 @@ use tokio::time::timeout;
 const WORKERS: usize = 2;
 /// Threads that wait for disks and processes at the same time.
 const BLOCKING_THREADS: usize = 16;
-/// Stack of each of them; Rust's default of 2 MiB is for recursion that does not happen here.
-const STACK: usize = 1024 * 1024;
+/// Stack of each of them. Nothing here recurses, but the states of deeply nested calls are large, above all in builds that
+/// are not optimised; what is not touched costs no memory.
+const STACK: usize = 4 * 1024 * 1024;
 /// How long a successor waits for a daemon that is ending; below what a client waits for the successor.
 const PREDECESSOR_LEAVES_WITHIN: Duration = Duration::from_secs(25);
 /// How often it looks. A lock cannot be waited for together with a socket, and this happens only between two daemons.
 const LOOK_FOR_PREDECESSOR: Duration = Duration::from_millis(20);
 /// How often idleness and the executable are looked at.
 const LOOK_FOR_LEAVING: Duration = Duration::from_secs(15);
+/// How often is looked whether something still runs while another build waits for that.
+const LOOK_FOR_REST: Duration = Duration::from_millis(50);
 /// How long running turns may take to be interrupted and stored.
 const TURNS_END_WITHIN: Duration = Duration::from_secs(15);
 /// How long connections may take to deliver their last words.
@@ -117,23 +121,11 @@ fn run(audience: Audience, report: &mut impl FnMut(Readiness)) -> Result<Ran, Da
     };
     telemetry::begin(&folders, audience)?;
     origin::protect();
-    let config = Config::load(&folders, &BTreeMap::new());
-    let idle_stop_minutes = match &config {
-        Ok(config) => config.idle_stop_minutes,
-        Err(error) => {
-            // Sessions will say so to their clients; a daemon that is not there cannot.
-            tracing::warn!(%error, "the configuration is not valid");
-            0
-        }
-    };
+    let idle = IdleStop::begin(&folders);
     let (socket, listener) = Socket::bind(&path, &lock)?;
-    let holder = Holder { pid: std::process::id(), socket: path, version: build::VERSION.to_owned() };
+    let holder = Holder { pid: std::process::id(), socket: path, version: build::VERSION.to_owned(), stopped: false };
     lock.announce(&holder).map_err(|source| DaemonError::Lock { path: folders.lock_file(), source })?;
-    let leave = Leave {
-        idle: (idle_stop_minutes > 0).then(|| Duration::from_mins(u64::from(idle_stop_minutes))),
-        executable: Executable::of_process(),
-        every: LOOK_FOR_LEAVING,
-    };
+    let leave = Leave { executable: build::own().cloned(), every: LOOK_FOR_LEAVING, soon: LOOK_FOR_REST };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .max_blocking_threads(BLOCKING_THREADS)
@@ -142,13 +134,26 @@ fn run(audience: Audience, report: &mut impl FnMut(Readiness)) -> Result<Ran, Da
         .enable_all()
         .build()
         .map_err(DaemonError::Runtime)?;
-    let served = runtime.block_on(serve(&folders, socket, listener, leave, || {
-        report(Readiness::Ready { socket: holder.socket.clone(), pid: holder.pid });
-    }));
+    let ready = || report(Readiness::Ready { socket: holder.socket.clone(), pid: holder.pid });
+    // Bridges that survive their daemon read it once their connections have ended.
+    let stopped = || {
+        if let Err(error) = lock.announce(&Holder { stopped: true, ..holder.clone() }) {
+            tracing::warn!(%error, "the lock file cannot be written");
+        }
+    };
+    let served = runtime.block_on(serve(&folders, socket, listener, leave, idle, Told { ready, stopped }));
     // What still blocks a thread here was given its time; the lock must not wait for it.
     runtime.shutdown_timeout(CONNECTIONS_END_WITHIN);
     drop(lock);
     served.map(|()| Ran::Served)
+}
+
+/// What the surroundings of a daemon are told of its life.
+struct Told<R, S> {
+    /// It can be reached.
+    ready: R,
+    /// It ends because somebody asked it to.
+    stopped: S,
 }
 
 async fn serve(
@@ -156,14 +161,15 @@ async fn serve(
     socket: Socket,
     listener: UnixListener,
     leave: Leave,
-    ready: impl FnOnce(),
+    mut idle: IdleStop,
+    told: Told<impl FnOnce(), impl FnOnce()>,
 ) -> Result<(), DaemonError> {
     let shutdown = Shutdown::new();
     let signals = shutdown::listen(shutdown.clone()).map_err(DaemonError::Runtime)?;
     let listener = tokio::net::UnixListener::from_std(listener).map_err(DaemonError::Runtime)?;
     let daemon = Parts::open(folders, socket.path()).await?;
     tracing::info!(pid = std::process::id(), build = build::id(), socket = %socket.path().display(), "ready");
-    ready();
+    (told.ready)();
     let mut requests = JoinSet::new();
     requests.spawn(signals);
     requests.spawn({
@@ -177,15 +183,27 @@ async fn serve(
             shutdown.request();
         }
     });
-    let turns = || daemon.running_turns();
-    let (reason, mut connections) =
-        accept::serve(listener, &shutdown, leave, turns, |stream| daemon.clone().connection(stream)).await;
+    requests.spawn(make_room(folders.clone(), daemon.life().clone()));
+    let work = Work { running: || daemon.work(), come_to_rest: || daemon.come_to_rest() };
+    let (reason, mut connections) = accept::serve(
+        listener,
+        &shutdown,
+        leave,
+        || idle.now(),
+        daemon.life(),
+        work,
+        |stream| daemon.clone().connection(stream),
+    )
+    .await;
     let why = match reason {
         Reason::Requested => "asked to",
         Reason::Idle => "nobody needs it",
         Reason::Replaced => "another build took its place",
     };
     tracing::info!(connections = connections.len(), "ending: {why}");
+    if reason == Reason::Requested {
+        (told.stopped)();
+    }
     // Nobody can begin anything from here on; whoever tries finds no socket and starts a successor, which waits for the
     // lock. Signals are still heard: a second interrupt ends at once.
     socket.remove();
@@ -201,6 +219,25 @@ async fn serve(
     requests.shutdown().await;
     tracing::info!("ended");
     Ok(())
+}
+
+/// Writes down each newer build that is offered, then says that the daemon ends as soon as nothing runs. What cannot be
+/// written down is not made room for: the next bridge could start an older build.
+async fn make_room(folders: Folders, life: Life) {
+    let mut offers = life.offers();
+    while offers.changed().await.is_ok() {
+        let Some(binary) = offers.borrow_and_update().clone() else { continue };
+        let (folders, build) = (folders.clone(), binary.version.clone());
+        let recorded = tokio::task::spawn_blocking(move || successor::record(&folders, &binary)).await;
+        match recorded {
+            Ok(Ok(())) => {
+                tracing::info!(build, "a newer build is there: the daemon ends as soon as nothing runs");
+                life.announce_restart(RestartPending { build: Some(build) });
+            }
+            Ok(Err(error)) => tracing::error!(%error, build, "a newer build cannot be made room for"),
+            Err(error) => tracing::error!(%error, "writing down a newer build failed"),
+        }
+    }
 }
 
 /// Whose the data folder is.
@@ -244,7 +281,7 @@ mod tests {
         let path = folders.ensure_socket_folder().unwrap();
         let Ok(Place::Ours(mut lock)) = become_only(&folders) else { panic!("the lock is free") };
         let (_socket, _listener) = Socket::bind(&path, &lock).unwrap();
-        let first = Holder { pid: 1, socket: path, version: "1".to_owned() };
+        let first = Holder { pid: 1, socket: path, version: "1".to_owned(), stopped: false };
         lock.announce(&first).unwrap();
         let Ok(Place::Taken(found)) = become_only(&folders) else { panic!("the lock is held") };
         assert_eq!(found, first);
@@ -255,7 +292,7 @@ mod tests {
         let (_root, folders) = folders();
         let path = folders.ensure_socket_folder().unwrap();
         let Ok(Place::Ours(mut lock)) = become_only(&folders) else { panic!("the lock is free") };
-        lock.announce(&Holder { pid: 1, socket: path, version: "1".to_owned() }).unwrap();
+        lock.announce(&Holder { pid: 1, socket: path, version: "1".to_owned(), stopped: false }).unwrap();
         std::thread::scope(|scope| {
             let successor = scope.spawn(|| matches!(become_only(&folders), Ok(Place::Ours(_))));
             drop(lock);

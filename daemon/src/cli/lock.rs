@@ -27,6 +27,9 @@ pub struct Holder {
     pub socket: PathBuf,
     /// Its version.
     pub version: String,
+    /// Somebody asked it to end: it is not started again before somebody needs it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
 }
 
 impl InstanceLock {
@@ -122,9 +125,10 @@ mod tests {
         let (_root, folders) = folders();
         assert_eq!(last_holder(&folders), None);
         let mut lock = InstanceLock::take(&folders).unwrap().unwrap();
-        let long = Holder { pid: 7, socket: "/run/a-rather-long-name.sock".into(), version: "1.2.3".into() };
+        let long =
+            Holder { pid: 7, socket: "/run/a-rather-long-name.sock".into(), version: "1.2.3".into(), stopped: true };
         lock.announce(&long).unwrap();
-        let short = Holder { pid: 8, socket: "/s".into(), version: "1".into() };
+        let short = Holder { pid: 8, socket: "/s".into(), version: "1".into(), stopped: false };
         lock.announce(&short).unwrap();
         assert_eq!(last_holder(&folders), Some(short));
         std::fs::write(folders.lock_file(), "{\"pid\":").unwrap();

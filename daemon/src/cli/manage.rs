@@ -3,12 +3,13 @@
 use super::connect::{self, CommandError};
 use super::reach::{self, ReachError, Spawn};
 use super::sessions::project_folder;
-use super::{lock, out, permissions, start};
+use super::{lock, out, permissions, start, successor};
 use crate::config::Folders;
 use plimsoll_protocol::daemon::{DaemonApiClient, DaemonStatus};
 use plimsoll_protocol::error::ErrorKind;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -29,7 +30,11 @@ struct Status<'a> {
     clients: u64,
     sessions: u64,
     turns: u64,
+    /// Commands in the background.
+    jobs: u64,
     started_at: i64,
+    /// Whether it ends as soon as nothing runs, to make room for another build.
+    restart_pending: bool,
     /// Whether the user trusts the project of the current folder; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     trusted: Option<bool>,
@@ -45,13 +50,21 @@ impl<'a> Status<'a> {
             clients: status.clients.saturating_sub(1),
             sessions: status.sessions,
             turns: status.turns,
+            jobs: status.jobs,
             started_at: status.started_at,
+            restart_pending: status.restart_pending,
             trusted,
         }
     }
 
     fn lines(&self) -> String {
-        let Self { pid, socket, version, build, clients, sessions, turns, .. } = self;
+        let Self { pid, socket, version, build, clients, sessions, turns, jobs, .. } = self;
+        let jobs = if *jobs == 0 { String::new() } else { format!(", {jobs} commands in the background") };
+        let pending = if self.restart_pending {
+            "\nrestart   pending: it makes room for another build as soon as nothing runs"
+        } else {
+            ""
+        };
         let other = if build == version { String::new() } else { format!(" (build {build})") };
         let project = match self.trusted {
             Some(true) => "\nproject   trusted",
@@ -60,7 +73,7 @@ impl<'a> Status<'a> {
         };
         format!(
             "running   process {pid}, version {version}{other}\nsocket    {socket}\nclients   {clients}\n\
-             sessions  {sessions} live, {turns} with a running turn{project}"
+             sessions  {sessions} live, {turns} with a running turn{jobs}{pending}{project}"
         )
     }
 }
@@ -113,15 +126,20 @@ pub fn stop() -> ExitCode {
 
 /// `plimsoll restart`.
 pub fn restart() -> ExitCode {
-    let run = || -> Result<(), CommandError> {
+    let run = || -> Result<Option<PathBuf>, CommandError> {
         let folders = Folders::of_process()?;
         end(&folders)?;
+        let chosen = successor::chosen(&folders);
         start::start(&folders).map_err(ReachError::from)?;
-        Ok(())
+        Ok(chosen)
     };
     match run() {
-        Ok(()) => {
+        Ok(None) => {
             out::note("a daemon of this build runs");
+            ExitCode::SUCCESS
+        }
+        Ok(Some(path)) => {
+            out::note(&format!("a daemon of a newer build runs: {}", path.display()));
             ExitCode::SUCCESS
         }
         Err(error) => error.report(),
@@ -182,6 +200,9 @@ mod tests {
             clients: 3,
             sessions: 2,
             turns: 1,
+            damaged: Vec::new(),
+            jobs: 0,
+            restart_pending: false,
         }
     }
 
@@ -189,8 +210,11 @@ mod tests {
     fn the_status_counts_clients_without_the_one_that_asks() {
         let status = sample();
         let json = serde_json::to_string(&Status::of(&status, None)).unwrap();
-        let expected = r#"{"pid":7,"socket":"/run/s","version":"0.1.0","build":"0.1.0+ab","clients":2,"sessions":2,"turns":1,"startedAt":5}"#;
+        let expected = r#"{"pid":7,"socket":"/run/s","version":"0.1.0","build":"0.1.0+ab","clients":2,"sessions":2,"turns":1,"jobs":0,"startedAt":5,"restartPending":false}"#;
         assert_eq!(json, expected);
+        let pending = DaemonStatus { jobs: 2, restart_pending: true, ..sample() };
+        let lines = Status::of(&pending, None).lines();
+        assert!(lines.contains("1 with a running turn, 2 commands in the background\nrestart   pending"), "{lines}");
         let lines = Status::of(&status, Some(true)).lines();
         assert!(lines.starts_with("running   process 7, version 0.1.0 (build 0.1.0+ab)\n"), "{lines}");
         assert!(lines.ends_with("clients   2\nsessions  2 live, 1 with a running turn\nproject   trusted"), "{lines}");

@@ -96,8 +96,8 @@ mod tests {
             path: String::new(),
             created_at: 0,
             updated_at: 1_861_869_600_000,
-            session: "s1".to_owned(),
-            item: 3,
+            session: Some("s1".to_owned()),
+            item: Some(3),
         };
         let expected = "m12  2028-12-31  Use pnpm\nu1   2028-12-31  \u{fffd}[2Jx\n";
         assert_eq!(table(&[memory("m12", "Use pnpm"), memory("u1", "\x1b[2Jx")]), expected);

@@ -6,25 +6,34 @@ mod args;
 mod ask;
 mod bridge;
 mod build;
+mod chat;
+mod configure;
 mod confirm;
 mod connect;
 mod daemon;
 mod doctor;
 mod found;
+mod history;
+mod idle;
 mod inspect;
 mod lock;
 mod manage;
 mod memories;
+mod models;
 mod out;
 mod permissions;
+mod projects;
 mod reach;
 mod readiness;
 mod replay;
 mod requests;
+mod search;
 mod sessions;
+mod setup;
 mod show;
 mod socket;
 mod start;
+mod successor;
 mod undo;
 mod wiring;
 
@@ -69,6 +78,7 @@ mod tests {
             protocol: ProtocolRange::OURS,
             pid: 7,
             started_at: 1,
+            binary: None,
             error: None,
         }
     }

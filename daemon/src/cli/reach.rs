@@ -72,8 +72,13 @@ pub fn own_environment() -> BTreeMap<String, String> {
     std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect()
 }
 
-/// The hello of this process.
-pub fn own_hello(facade: Facade) -> Hello {
+/// The hello of this process. Who would start a daemon names its own executable, so that an older daemon makes room for
+/// it; who only looks changes nothing.
+pub fn own_hello(facade: Facade, spawn: Spawn) -> Hello {
+    let mut binary = build::binary();
+    if let (Spawn::Never, Some(binary)) = (spawn, &mut binary) {
+        binary.path = None;
+    }
     Hello {
         plimsoll: HelloMark::Hello,
         facade,
@@ -81,6 +86,8 @@ pub fn own_hello(facade: Facade) -> Hello {
         protocol: ProtocolRange::OURS,
         cwd: std::env::current_dir().ok().and_then(|folder| folder.into_os_string().into_string().ok()),
         env: own_environment(),
+        binary,
+        resume: None,
     }
 }
 

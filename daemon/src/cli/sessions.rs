@@ -1,11 +1,12 @@
 //! `plimsoll sessions`: what was talked about, newest first.
 
+use super::confirm::{self, Said};
 use super::connect::{self, CommandError};
 use super::reach::Spawn;
 use super::{args, out};
 use crate::rpc::client::RpcClient;
 use jiff::Timestamp;
-use plimsoll_protocol::session::{SessionApiClient, SessionInfo, SessionState};
+use plimsoll_protocol::session::{Archived, SessionApiClient, SessionInfo, SessionState};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -16,23 +17,68 @@ const TITLE_WIDTH: usize = 60;
 
 /// Runs the command.
 pub fn main(arguments: &args::Sessions) -> ExitCode {
-    connect::with_client(Spawn::WhenNone, async |client, _| {
-        let folder = if arguments.all { None } else { Some(project_folder(arguments.project.as_deref())?) };
-        let found = list(&client, folder.as_deref(), arguments.limit).await?;
-        if arguments.json {
-            for session in &found {
-                out::json(session)?;
-            }
-        } else if found.is_empty() {
-            out::note(match &folder {
-                Some(_) => "no sessions in this project; `--all` lists those of all projects",
-                None => "no sessions yet",
-            });
-        } else {
-            out::print(&table(&found, folder.is_none(), Timestamp::now(), out::Style::of_stdout()))?;
+    connect::with_client(Spawn::WhenNone, async |client, _| match &arguments.action {
+        None => show(&client, &arguments.list).await,
+        Some(args::SessionsAction::Archive { session, undo, json }) => {
+            let info = client.archive(session.clone(), !undo, None).await?;
+            let said = if info.archived { "archived" } else { "in lists again" };
+            changed(&info, said, *json)
         }
-        Ok(ExitCode::SUCCESS)
+        Some(args::SessionsAction::Rename { session, title, json }) => {
+            let info = client.rename(session.clone(), title.join(" "), None).await?;
+            changed(&info, "renamed", *json)
+        }
+        Some(args::SessionsAction::Delete { session, yes }) => delete(&client, session, *yes).await,
     })
+}
+
+fn changed(info: &SessionInfo, said: &str, json: bool) -> Result<ExitCode, CommandError> {
+    if json {
+        out::json(info)?;
+    } else {
+        out::note(&format!("{said}: {}", title(info)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn delete(client: &RpcClient, session: &str, yes: bool) -> Result<ExitCode, CommandError> {
+    let info = client.get(session.to_owned()).await?;
+    let question = format!("Delete \"{}\" with everything that it stored?", title(&info));
+    let said = if yes { Said::Yes } else { confirm::ask(&question) };
+    match said {
+        Said::Yes => {
+            SessionApiClient::delete(client, session.to_owned(), None).await?;
+            out::note(&format!("deleted: {}", title(&info)));
+            Ok(ExitCode::SUCCESS)
+        }
+        Said::No => Ok(ExitCode::FAILURE),
+        Said::Nobody => Err(CommandError::Argument {
+            message: "nothing was deleted: there is no terminal to ask on".to_owned(),
+            hint: "`--yes` deletes without asking".to_owned(),
+        }),
+    }
+}
+
+async fn show(client: &RpcClient, arguments: &args::SessionsList) -> Result<ExitCode, CommandError> {
+    let folder = if arguments.all { None } else { Some(project_folder(arguments.project.as_deref())?) };
+    let archived = if arguments.archived { Archived::Only } else { Archived::No };
+    let wanted =
+        Wanted { project: None, folder: folder.as_deref(), query: arguments.search.clone(), archived: Some(archived) };
+    let found = list_wanted(client, wanted, arguments.limit).await?;
+    if arguments.json {
+        for session in &found {
+            out::json(session)?;
+        }
+    } else if found.is_empty() {
+        let none = if arguments.search.is_some() || arguments.archived { "no such sessions" } else { "no sessions" };
+        out::note(&match &folder {
+            Some(_) => format!("{none} in this project; `--all` lists those of all projects"),
+            None => format!("{none} yet"),
+        });
+    } else {
+        out::print(&table(&found, folder.is_none(), Timestamp::now(), out::Style::of_stdout()))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The folder that a command is about: absolute and without links, so that it is the same wherever one comes from.
@@ -49,14 +95,41 @@ pub fn project_folder(given: Option<&Path>) -> Result<PathBuf, CommandError> {
     if canonical.is_dir() { Ok(canonical) } else { Err(wrong("it is a file".to_owned())) }
 }
 
-/// The newest sessions, of projects that hold this folder when one is given. Asking the daemon for the project would make
-/// one of every folder in which somebody looks.
+/// Which sessions to list.
+#[derive(Default)]
+pub struct Wanted<'a> {
+    /// Of the project with this key.
+    pub project: Option<String>,
+    /// Of projects that hold this folder. Asking the daemon for the project would make one of every folder in which
+    /// somebody looks.
+    pub folder: Option<&'a Path>,
+    /// With these words in the title.
+    pub query: Option<String>,
+    /// Whether archived ones are among them.
+    pub archived: Option<Archived>,
+}
+
+impl Wanted<'_> {
+    /// All of the project with this key.
+    pub fn of_project(key: &str) -> Self {
+        Self { project: Some(key.to_owned()), archived: Some(Archived::Also), ..Self::default() }
+    }
+}
+
+/// The newest sessions, of projects that hold this folder when one is given.
 pub async fn list(client: &RpcClient, folder: Option<&Path>, limit: u32) -> Result<Vec<SessionInfo>, CommandError> {
+    list_wanted(client, Wanted { folder, ..Wanted::default() }, limit).await
+}
+
+/// The newest sessions among those that are wanted.
+pub async fn list_wanted(client: &RpcClient, wanted: Wanted<'_>, limit: u32) -> Result<Vec<SessionInfo>, CommandError> {
     let limit = limit as usize;
+    let Wanted { project, folder, query, archived } = wanted;
     let mut found: Vec<SessionInfo> = Vec::new();
     let mut cursor = None;
     loop {
-        let page = SessionApiClient::list(client, None, cursor, Some(PAGE)).await?;
+        let (project, query) = (project.clone(), query.clone());
+        let page = SessionApiClient::list(client, project, query, None, archived, cursor, Some(PAGE)).await?;
         let here = |session: &SessionInfo| folder.is_none_or(|folder| holds(session, folder));
         found.extend(page.sessions.into_iter().filter(here));
         cursor = page.next_cursor;
@@ -65,6 +138,11 @@ pub async fn list(client: &RpcClient, folder: Option<&Path>, limit: u32) -> Resu
             return Ok(found);
         }
     }
+}
+
+fn title(info: &SessionInfo) -> String {
+    let title = if info.title.is_empty() { "(no title)" } else { &info.title };
+    out::short(title, TITLE_WIDTH)
 }
 
 fn holds(session: &SessionInfo, folder: &Path) -> bool {
@@ -76,7 +154,6 @@ fn table(sessions: &[SessionInfo], with_project: bool, now: Timestamp, style: ou
     let ids = sessions.iter().map(|session| session.id.len()).max().unwrap_or(0);
     let mut text = String::new();
     for session in sessions {
-        let title = if session.title.is_empty() { "(no title)" } else { &session.title };
         let state = match &session.state {
             SessionState::Idle => String::new(),
             SessionState::Running => "running".to_owned(),
@@ -88,10 +165,13 @@ fn table(sessions: &[SessionInfo], with_project: bool, now: Timestamp, style: ou
             "{:ids$}  {:>10}  {}",
             out::harmless(&session.id, false),
             age(session.updated_at, now),
-            out::short(title, TITLE_WIDTH)
+            title(session)
         );
         if !state.is_empty() {
             line.push_str(&style.bold(&format!("  [{state}]")));
+        }
+        if session.workspace_missing {
+            line.push_str(&style.bold("  [folder gone]"));
         }
         if with_project && let Some(root) = session.roots.first() {
             line.push_str(&style.dim(&format!("  {}", out::harmless(root, false))));
@@ -131,6 +211,10 @@ mod tests {
             mode: "ask".to_owned(),
             model: "a/b".to_owned(),
             open_asks: Vec::new(),
+            forked_from: None,
+            imported_from: None,
+            archived: false,
+            workspace_missing: id == "longer",
         }
     }
 
@@ -142,7 +226,7 @@ mod tests {
             session("longer", "", SessionState::Waiting, 1_000_000_000 - 3 * 3_600_000),
         ];
         let expected = "s1             now  Fix the\u{fffd}[2J bug  /w/app\n\
-            longer     3 h ago  (no title)  [waiting for an answer]  /w/app\n";
+            longer     3 h ago  (no title)  [waiting for an answer]  [folder gone]  /w/app\n";
         assert_eq!(table(&sessions, true, now, out::Style::PLAIN), expected);
     }
 

@@ -72,6 +72,9 @@ fn text(item: &Item, style: out::Style) -> String {
             format!("{}\n", style.dim(&format!("  {call} {}: {said}", status_word(status))))
         }
         ItemBody::Notice { text, .. } => format!("{}\n", style.dim(&format!("({})", out::harmless(text, false)))),
+        ItemBody::Rewind { before, .. } => {
+            format!("{}\n", style.dim(&format!("(the conversation went back to before turn {before})")))
+        }
         ItemBody::Meta { .. } | ItemBody::Observation { .. } | ItemBody::Reasoning { .. } | ItemBody::Unknown => {
             String::new()
         }
@@ -116,7 +119,7 @@ mod tests {
             },
             ItemBody::Assistant { text: "Done.".to_owned(), cut: true },
         ];
-        let items = bodies.map(|body| Item { no: 1, turn: 1, step: 1, at: 0, body });
+        let items = bodies.map(|body| Item { no: 1, turn: 1, step: 1, at: 0, out_of_view: false, body });
         let shown: String = items.iter().map(|item| text(item, out::Style::PLAIN)).collect();
         let expected = "\nyou\nFix it\n• c1 read_file { }\n  c1 ok: line\u{fffd}[1m one two\n\nplimsoll\nDone. (cut)\n";
         assert_eq!(shown, expected);

@@ -2,14 +2,14 @@
 //! that and find it.
 
 use super::readiness::Readiness;
-use super::{build, reach};
+use super::{build, reach, successor};
 use crate::config::{FolderError, Folders, env, private_append, private_file};
 use crate::process::detach::{self, Detached};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, Read};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long a daemon may take until it listens: it may have to wait for its predecessor, which ends its turns first.
@@ -106,8 +106,19 @@ fn start_by(
     }
 }
 
+/// Starts the build that the last daemon made room for, else this one.
 fn spawn(folders: &Folders) -> Result<Readiness, StartError> {
-    let program = build::path().ok_or(StartError::NoExecutable)?;
+    if let Some(program) = successor::chosen(folders) {
+        match spawn_program(folders, &program) {
+            // A file that does not run as a daemon must not keep everybody from having one.
+            Err(StartError::System { .. } | StartError::Silent { .. }) => {}
+            answer => return answer,
+        }
+    }
+    spawn_program(folders, &build::path().ok_or(StartError::NoExecutable)?)
+}
+
+fn spawn_program(folders: &Folders, program: &Path) -> Result<Readiness, StartError> {
     let complaints_path = folders.logs().join("start.log");
     let complaints = private_append(&complaints_path).map_err(system("opening logs/start.log"))?;
     if complaints.metadata().is_ok_and(|metadata| metadata.len() > COMPLAINTS_MAX) {
@@ -115,7 +126,7 @@ fn spawn(folders: &Folders) -> Result<Readiness, StartError> {
     }
     let (reader, ready) = io::pipe().map_err(system("making a pipe"))?;
     let detached = Detached {
-        program: &program,
+        program,
         arguments: &[OsStr::new("daemon"), OsStr::new("--detached")],
         environment: environment(folders, std::env::vars_os()),
         ready,

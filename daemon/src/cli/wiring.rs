@@ -9,6 +9,7 @@ use crate::rpc::life::{Identity, Life};
 use crate::session::service::Service;
 use crate::store::{StoreError, Stores};
 use plimsoll_core::time::Timestamp;
+use plimsoll_protocol::hello::Binary;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::net::UnixStream;
@@ -40,6 +41,7 @@ impl Parts {
             socket: socket.to_owned(),
             version: build::VERSION.to_owned(),
             build: build::id().to_owned(),
+            binary: build::binary().map(|binary| Binary { path: None, ..binary }),
             started_at: Timestamp(i64::try_from(now.as_millis()).unwrap_or(i64::MAX)),
         });
         let stores = Stores::open(&folders.data).await?;
@@ -55,9 +57,19 @@ impl Parts {
         self.service.recover().await;
     }
 
-    /// Turns that run now.
-    pub fn running_turns(&self) -> usize {
-        self.service.counts().1
+    /// The daemon's own facts, as connections see them.
+    pub fn life(&self) -> &Life {
+        &self.life
+    }
+
+    /// How much runs now: turns and commands in the background.
+    pub fn work(&self) -> usize {
+        self.service.work()
+    }
+
+    /// Lets nothing begin any more if nothing runs; whether that is so.
+    pub fn come_to_rest(&self) -> bool {
+        self.service.come_to_rest()
     }
 
     /// Serves one connection to its end.

@@ -76,6 +76,7 @@ impl Screen {
                 | ItemBody::Observation { .. }
                 | ItemBody::Reasoning { .. }
                 | ItemBody::ToolCall { .. }
+                | ItemBody::Rewind { .. }
                 | ItemBody::Unknown => {}
             },
             Event::ToolStarted { title, .. } => {
@@ -97,6 +98,7 @@ impl Screen {
             | Event::StepCompleted { .. }
             | Event::TurnCompleted { .. }
             | Event::SessionChanged { .. }
+            | Event::RestartPending { .. }
             | Event::Closed { .. }
             | Event::Unknown => {}
         }
@@ -112,14 +114,15 @@ impl Screen {
         let cached = if usage.cache_read > 0 { format!(" ({} cached)", usage.cache_read) } else { String::new() };
         let cost = cost.map(|cost| format!(" · ${cost:.4}")).unwrap_or_default();
         if usage.input > 0 {
-            self.summary = Some(format!("{} tokens in{cached}, {} out{cost} · ", usage.input, usage.output));
+            self.summary = Some(format!("{} tokens in{cached}, {} out{cost}", usage.input, usage.output));
         }
     }
 
-    /// The last line: what it took, and how to go on.
-    pub fn end(&self, session: &str) -> String {
-        let summary = self.summary.as_deref().unwrap_or_default();
-        self.dim(&format!("{summary}session {session} · go on: plimsoll ask --session {session} \"…\""))
+    /// The last line: what it took, and how to go on with the session where nothing else says that.
+    pub fn end(&self, session: Option<&str>) -> Option<String> {
+        let go_on = session.map(|session| format!("session {session} · go on: plimsoll ask --session {session} \"…\""));
+        let parts: Vec<&str> = self.summary.as_deref().into_iter().chain(go_on.as_deref()).collect();
+        (!parts.is_empty()).then(|| self.dim(&parts.join(" · ")))
     }
 
     fn dim(&self, text: &str) -> String {

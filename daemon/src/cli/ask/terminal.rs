@@ -2,24 +2,22 @@
 
 use super::super::out::{self, Style};
 use super::diff;
+use super::line::Line;
 use plimsoll_protocol::permission::{Ask, AskOption, Choice, OfferedChoice};
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
-use tokio::sync::mpsc::{Receiver, channel};
+use std::io::{self, Write};
 
-/// Lines that may wait: one is answered at a time, what was typed ahead is dropped at the next question.
-const LINES: usize = 16;
 /// Longest command or list of paths that is shown.
 const SHOWN_MAX: usize = 4_000;
 /// Longest plan that is shown: what is approved has been read.
 const PLAN_MAX: usize = 64_000;
 
-/// A terminal with a thread that reads it. The thread ends with the command.
+/// A terminal. It is read only while a question stands on it.
 #[derive(Debug)]
 pub struct Terminal {
-    writer: File,
-    lines: Receiver<String>,
+    file: File,
+    asked: Option<Line>,
     style: Style,
 }
 
@@ -61,34 +59,35 @@ impl Terminal {
         if !out::stderr_is_terminal() {
             return None;
         }
-        let writer = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
-        let reader = BufReader::new(writer.try_clone().ok()?);
-        let (send, lines) = channel(LINES);
-        let read = move || {
-            for line in reader.lines() {
-                let Ok(line) = line else { return };
-                if send.blocking_send(line).is_err() {
-                    return;
-                }
-            }
-        };
-        std::thread::Builder::new().name("terminal".to_owned()).spawn(read).ok()?;
-        Some(Self { writer, lines, style: Style::of_stderr() })
+        let file = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
+        Some(Self { file, asked: None, style: Style::of_stderr() })
     }
 
-    /// Puts a question on the terminal.
+    /// Puts a question on the terminal. What was typed before it is no answer to it.
     pub fn ask(&mut self, ask: &Ask) -> io::Result<()> {
-        while self.lines.try_recv().is_ok() {}
-        self.writer.write_all(question(ask, self.style).as_bytes())?;
-        self.writer.flush()
+        self.asked = Some(Line::of(&self.file)?);
+        self.file.write_all(question(ask, self.style).as_bytes())?;
+        self.file.flush()
+    }
+
+    /// The question needs no answer any more.
+    pub fn withdraw(&mut self) {
+        self.asked = None;
+    }
+
+    async fn reply(&mut self) -> Reply {
+        match &mut self.asked {
+            None => std::future::pending().await,
+            Some(asked) => asked.next().await.map_or(Reply::Gone, |line| Reply::of_line(&line)),
+        }
     }
 }
 
-/// The next line; never, without a terminal. Cancel safe.
+/// What a person answers; never, without a terminal or a question. Cancel safe.
 pub async fn reply(terminal: Option<&mut Terminal>) -> Reply {
     match terminal {
         None => std::future::pending().await,
-        Some(terminal) => terminal.lines.recv().await.map_or(Reply::Gone, |line| Reply::of_line(&line)),
+        Some(terminal) => terminal.reply().await,
     }
 }
 

@@ -43,7 +43,8 @@ fn bytes_go_both_ways_and_last_answers_come_after_the_input_has_ended() {
     assert_eq!(read_all(&daemon), "");
     daemon.write_all(b"last").unwrap();
     drop(daemon);
-    assert_eq!((end.join().unwrap(), read_all(output)), (End::Editor, "last".to_owned()));
+    assert!(matches!(end.join().unwrap(), End::Editor));
+    assert_eq!(read_all(output), "last");
 }
 
 #[test]
@@ -51,7 +52,7 @@ fn a_bridge_ends_soon_after_its_input_although_the_daemon_stays() {
     let Bridge { input, output: _open, daemon: _silent, end } = bridge(b"");
     let since = std::time::Instant::now();
     drop(input);
-    assert_eq!(end.join().unwrap(), End::Editor);
+    assert!(matches!(end.join().unwrap(), End::Editor));
     // The promise to editors is a second; a loaded machine may need more to notice.
     assert!(since.elapsed() < Duration::from_secs(5));
 }
@@ -63,7 +64,7 @@ fn all_that_a_leaving_daemon_said_is_delivered() {
     let reader = std::thread::spawn(move || read_all(output));
     daemon.write_all(text.as_bytes()).unwrap();
     drop(daemon);
-    assert_eq!(end.join().unwrap(), End::Daemon);
+    assert!(matches!(end.join().unwrap(), End::Daemon));
     assert_eq!(reader.join().unwrap().len(), text.len());
     drop(input);
 }
@@ -72,5 +73,5 @@ fn all_that_a_leaving_daemon_said_is_delivered() {
 fn an_editor_that_reads_no_more_ends_the_bridge_without_another_byte() {
     let Bridge { input: _open, output, daemon: _silent, end } = bridge(b"");
     drop(output);
-    assert_eq!(end.join().unwrap(), End::Editor);
+    assert!(matches!(end.join().unwrap(), End::Editor));
 }

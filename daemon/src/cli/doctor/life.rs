@@ -121,7 +121,7 @@ mod tests {
         let (_root, folders) = folders();
         let path = folders.ensure_socket_folder().unwrap();
         let mut lock = InstanceLock::take(&folders).unwrap().unwrap();
-        lock.announce(&Holder { pid: 77, socket: path.clone(), version: "1".to_owned() }).unwrap();
+        lock.announce(&Holder { pid: 77, socket: path.clone(), version: "1".to_owned(), stopped: false }).unwrap();
         fs::write(&path, "").unwrap();
         let findings = check(&folders).await;
         let [process, socket] = findings.as_slice() else { panic!("{findings:?}") };

@@ -13,6 +13,8 @@ fn hello() -> Hello {
         protocol: ProtocolRange::OURS,
         cwd: Some("/w".to_owned()),
         env: [("A".to_owned(), "B".to_owned())].into(),
+        binary: None,
+        resume: None,
     }
 }
 
@@ -109,7 +111,7 @@ fn a_daemon_at_another_runtime_folder_is_found_through_its_lock() {
     let socket = folders.ensure_socket_folder().unwrap();
     let _listener = UnixListener::bind(&socket).unwrap();
     let mut lock = InstanceLock::take(&folders).unwrap().unwrap();
-    lock.announce(&Holder { pid: 1, socket, version: "1".to_owned() }).unwrap();
+    lock.announce(&Holder { pid: 1, socket, version: "1".to_owned(), stopped: false }).unwrap();
     folders.runtime = folders.data.join("elsewhere");
     assert!(connect_running(&folders).is_some());
 }

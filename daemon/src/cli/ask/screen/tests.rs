@@ -6,7 +6,7 @@ fn delta(step: u64, block: u32, offset: u64, text: &str) -> Event {
 }
 
 fn item(step: u64, body: ItemBody) -> Event {
-    Event::ItemAdded { item: Box::new(Item { no: 1, turn: 1, step, at: 0, body }) }
+    Event::ItemAdded { item: Box::new(Item { no: 1, turn: 1, step, at: 0, out_of_view: false, body }) }
 }
 
 fn assistant(step: u64, text: &str) -> Event {
@@ -105,8 +105,9 @@ fn the_answer_cannot_command_the_terminal() {
 #[test]
 fn the_last_line_says_what_it_took_and_how_to_go_on() {
     let mut screen = Screen::new(1, Style::PLAIN);
-    assert_eq!(screen.end("s1"), "session s1 · go on: plimsoll ask --session s1 \"…\"");
+    assert_eq!(screen.end(Some("s1")).unwrap(), "session s1 · go on: plimsoll ask --session s1 \"…\"");
     screen.completed(Usage { input: 120, cache_read: 100, cache_write: 0, output: 7 }, Some(0.01234));
     let expected = "120 tokens in (100 cached), 7 out · $0.0123 · session s1 · go on: plimsoll ask --session s1 \"…\"";
-    assert_eq!(screen.end("s1"), expected);
+    assert_eq!(screen.end(Some("s1")).unwrap(), expected);
+    assert_eq!(screen.end(None).unwrap(), "120 tokens in (100 cached), 7 out · $0.0123");
 }
