@@ -34,6 +34,8 @@ test('version 1 is spoken, whatever is asked for', async (t) => {
     const { protocolVersion, agentInfo, agentCapabilities, authMethods } = acp.initialized;
     assert.deepEqual([protocolVersion, agentInfo.name, authMethods], [1, 'plimsoll', []]);
     assert.equal(agentCapabilities.loadSession, true);
+    const { list, resume, close, delete: remove, additionalDirectories } = agentCapabilities.sessionCapabilities;
+    assert.deepEqual([list, resume, close, remove, additionalDirectories], [{}, {}, {}, {}, {}]);
     assert.deepEqual(await acp.close(), { code: 0, signal: null });
   }
 });
@@ -62,8 +64,9 @@ test('the title and the load of the context are told', async (t) => {
   const session = await acp.open();
   machine.model.push(say('ok'));
   await acp.prompt(session, 'Fix the build');
-  const titles = acp.of(session).filter(({ sessionUpdate }) => sessionUpdate === 'session_info_update');
-  assert.deepEqual(titles.map(({ title }) => title), ['Fix the build']);
+  const about = acp.of(session).filter(({ sessionUpdate }) => sessionUpdate === 'session_info_update');
+  assert.deepEqual(about.map(({ title }) => title).filter(Boolean), ['Fix the build']);
+  assert.ok(about.every(({ updatedAt }) => !Number.isNaN(Date.parse(updatedAt))), JSON.stringify(about));
   const [usage] = acp.of(session).filter(({ sessionUpdate }) => sessionUpdate === 'usage_update');
   assert.equal(usage.size, 200_000);
   assert.ok(usage.used > 0 && usage.used < 100_000, `${usage.used}`);
@@ -243,9 +246,9 @@ test('embedded text is taken, what was not offered is refused, and errors of the
   machine.model.push(say('seen'));
   const resource = { uri: 'file:///elsewhere/x.txt', text: 'embedded words' };
   await acp.prompt(session, [{ type: 'text', text: 'look: ' }, { type: 'resource', resource }]);
-  assert.match(machine.model.texts('user').at(-1), /look: \n\/elsewhere\/x\.txt:\n```\nembedded words\n```/);
-  const image = { type: 'image', data: 'AA==', mimeType: 'image/png' };
-  await assert.rejects(acp.prompt(session, [image]), { code: -32602, message: /image content is not supported/ });
+  assert.match(machine.model.texts('user').at(-1), /1\|embedded words\n[^]*look: \[x\.txt\]\(\/elsewhere\/x\.txt\)/);
+  const blob = { type: 'resource', resource: { uri: 'file:///elsewhere/x', blob: 'AA==' } };
+  await assert.rejects(acp.prompt(session, [blob]), { code: -32602, message: /binary resource content is not supported/ });
   machine.model.push({ status: 401 });
   await assert.rejects(acp.prompt(session, 'again'), { code: -32603, message: /401|key/ });
   machine.model.push(say('better'));
@@ -293,9 +296,9 @@ test('session/load in a fresh bridge replays what was live', async (t) => {
   const loaded = await after.request(methods.agent.session.load, { sessionId: session, cwd: machine.work, mcpServers: [] });
   assert.equal(loaded.modes.currentModeId, 'ask');
   const answered = after.received.findIndex((message) => message.result?.modes);
-  const replayed = after.received.filter(({ method }) => method === 'session/update').length;
-  assert.equal(answered, after.received.length - 1, 'updates after the answer to session/load');
-  assert.ok(replayed > 0);
+  const past = (messages) => shown(messages.filter(({ method }) => method === 'session/update').map(({ params }) => params.update));
+  assert.deepEqual(past(after.received.slice(answered)), [], 'history after the answer to session/load');
+  assert.ok(past(after.received.slice(0, answered)).length > 0);
 
   // An editor shows its own prompts itself; a replay brings them.
   const live = shown(before.of(session));
@@ -306,6 +309,89 @@ test('session/load in a fresh bridge replays what was live', async (t) => {
   machine.model.push(say('welcome back'));
   assert.equal((await after.prompt(session, 'fifth')).stopReason, 'end_turn');
   assert.ok(textIn(after.of(session)).endsWith('welcome back'));
+});
+
+test('session/resume replays nothing, session/list finds, session/close and session/delete end', async (t) => {
+  const machine = await Machine.start(t);
+  const before = await Acp.start(t, machine);
+  assert.deepEqual((await before.request(methods.agent.session.list, {})).sessions, []);
+  const session = await before.open();
+  machine.model.push(say('one'));
+  await before.prompt(session, 'Count to two');
+  const again = { sessionId: session, cwd: machine.work, mcpServers: [] };
+
+  const after = await Acp.start(t, machine);
+  const { sessions, nextCursor } = await after.request(methods.agent.session.list, { cwd: machine.work });
+  assert.deepEqual(sessions.map(({ sessionId, cwd, title }) => ({ sessionId, cwd, title })), [
+    { sessionId: session, cwd: machine.work, title: 'Count to two' },
+  ]);
+  assert.ok(!nextCursor);
+  const resumed = await after.request(methods.agent.session.resume, again);
+  assert.equal(resumed.modes.currentModeId, 'ask');
+  const gate = new Gate();
+  machine.model.push(say('two ', gate));
+  const cut = after.prompt(session, 'go on');
+  await after.until('the text', () => textIn(after.of(session)) === 'two ');
+  assert.deepEqual(shown(after.of(session)).map(({ text }) => text), ['two ']);
+
+  const closed = after.request(methods.agent.session.close, { sessionId: session });
+  assert.equal((await cut).stopReason, 'cancelled');
+  await closed;
+  await assert.rejects(after.prompt(session, 'there?'), { code: -32002 });
+  for (const id of [session, session, 'never-made']) {
+    await after.request(methods.agent.session.delete, { sessionId: id });
+  }
+  assert.deepEqual((await after.request(methods.agent.session.list, {})).sessions, []);
+  await assert.rejects(after.request(methods.agent.session.load, again), { code: -32002 });
+});
+
+test('modes and configuration options are told in step', async (t) => {
+  const machine = await Machine.start(t);
+  const acp = await Acp.start(t, machine);
+  const { sessionId, modes, configOptions } = await acp.request(methods.agent.session.new, { cwd: machine.work, mcpServers: [] });
+  const values = (options) => Object.fromEntries(options.map(({ id, currentValue }) => [id, currentValue]));
+  assert.equal(values(configOptions).mode, modes.currentModeId);
+  assert.equal(typeof values(configOptions).model, 'string');
+  const set = (value) => acp.request(methods.agent.session.setConfigOption, { sessionId, configId: 'mode', value });
+  assert.equal(values((await set('plan')).configOptions).mode, 'plan');
+  const of = (kind) => acp.of(sessionId).filter(({ sessionUpdate }) => sessionUpdate === kind);
+  await acp.until('the option', () => of('config_option_update').length > 0);
+  assert.deepEqual(of('current_mode_update').map(({ currentModeId }) => currentModeId), ['plan']);
+  assert.equal(values(of('config_option_update')[0].configOptions).mode, 'plan');
+  await assert.rejects(set('reckless'), { code: -32602 });
+});
+
+test('slash commands are offered and run here', async (t) => {
+  const machine = await Machine.start(t);
+  const acp = await Acp.start(t, machine);
+  const session = await acp.open();
+  const offered = () => acp.of(session).find(({ sessionUpdate }) => sessionUpdate === 'available_commands_update');
+  const { availableCommands } = await acp.until('the commands', offered);
+  assert.deepEqual(availableCommands.map(({ name }) => name), ['context', 'undo', 'plan']);
+  assert.equal((await acp.prompt(session, '/undo')).stopReason, 'end_turn');
+  assert.match(textIn(acp.of(session)), /^There is nothing to undo/);
+  assert.equal((await acp.prompt(session, '/context')).stopReason, 'end_turn');
+  assert.match(textIn(acp.of(session)), /\| tool definitions \|/);
+  machine.model.push(say('a plan'));
+  await acp.prompt(session, '/plan the move');
+  assert.match(machine.model.texts('user').join('\n'), /the move/);
+});
+
+test('a linked file is read from the editor, and MCP servers are named as not used', async (t) => {
+  const machine = await Machine.start(t);
+  const file = machine.file('a.txt', 'saved\n');
+  for (const capabilities of [{}, { session: { notices: {} } }]) {
+    const acp = await Acp.start(t, machine, { capabilities: { fs: { readTextFile: true, writeTextFile: false }, ...capabilities } });
+    acp.readFile = ({ path }) => ({ content: `unsaved text of ${path}\n` });
+    const mcpServers = [{ name: 'files', command: '/bin/false', args: [], env: [] }];
+    const { sessionId } = await acp.request(methods.agent.session.new, { cwd: machine.work, mcpServers });
+    machine.model.push(say('ok'));
+    await acp.prompt(sessionId, [{ type: 'resource_link', name: 'a.txt', uri: `file://${file}` }]);
+    assert.ok(machine.model.texts('user').at(-1).includes(`unsaved text of ${file}`));
+    const notices = acp.of(sessionId).filter(({ sessionUpdate }) => sessionUpdate === 'notice');
+    const told = capabilities.session ? notices[0].title : textIn(acp.of(sessionId));
+    assert.match(told, /does not use MCP servers yet.*`files`/);
+  }
 });
 
 test('in full mode nothing is asked, and a mode that does not exist is refused', async (t) => {

@@ -9,63 +9,61 @@ import { Acp, callsIn, choose, shown, textIn } from './support/acp.mjs';
 import { Machine, inTime } from './support/machine.mjs';
 import { Gate, calls, say } from './support/model.mjs';
 
-/** The bridge's exit code when the daemon left while the editor was there. */
-const DAEMON_LEFT = 4;
-
 const load = (acp, sessionId) =>
   acp.request(methods.agent.session.load, { sessionId, cwd: acp.machine.work, mcpServers: [] });
 
-test('the daemon is killed in a command: the bridge says so, and the session goes on in a new one', async (t) => {
+test('the daemon is killed in a command: its prompt fails, and the same bridge goes on', async (t) => {
   const machine = await Machine.start(t, { mode: 'full' });
-  const before = await Acp.start(t, machine);
-  const session = await before.open();
+  const acp = await Acp.start(t, machine);
+  const session = await acp.open();
   machine.model.push(calls(['run_terminal_cmd', { command: 'echo started; echo $$ > pid.txt; sleep 600' }]));
-  const prompt = before.prompt(session, 'work');
-  await before.until('output of the command', () =>
-    callsIn(before.of(session)).some(({ content }) => /started/.test(content?.[0].content.text)),
+  const prompt = acp.prompt(session, 'work');
+  await acp.until('output of the command', () =>
+    callsIn(acp.of(session)).some(({ content }) => /started/.test(content?.[0].content.text)),
   );
-  process.kill(machine.daemonPid(), 'SIGKILL');
+  const before = machine.daemonPid();
+  process.kill(before, 'SIGKILL');
   await assert.rejects(prompt);
-  assert.deepEqual(await inTime("the bridge's end", before.child.ended), { code: DAEMON_LEFT, signal: null });
-  assert.match(before.child.said, /the daemon closed the connection/);
-
-  const after = await Acp.start(t, machine);
-  await load(after, session);
-  const [call] = callsIn(after.of(session));
+  const [call] = callsIn(acp.of(session));
   assert.deepEqual([call.status, call.kind], ['failed', 'execute']);
   machine.model.push(say('Where were we?'));
-  assert.equal((await after.prompt(session, 'go on')).stopReason, 'end_turn');
-  assert.equal(textIn(after.of(session)), 'Where were we?');
+  assert.equal((await acp.prompt(session, 'go on')).stopReason, 'end_turn');
+  assert.equal(textIn(acp.of(session)), 'Where were we?');
   assert.match(machine.model.texts('tool').at(-1), /unknown/);
+  assert.notEqual(machine.daemonPid(), before);
   // What the command's group was is gone.
   const pid = Number(fs.readFileSync(path.join(machine.work, 'pid.txt'), 'utf8'));
   assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
+  assert.deepEqual(await acp.close(), { code: 0, signal: null });
 });
 
-test('the daemon is killed while a question is open: it is asked again, and the turn goes on', async (t) => {
+test('the daemon is killed while a question is open: it is asked again, and the prompt goes on', async (t) => {
   const machine = await Machine.start(t);
-  const before = await Acp.start(t, machine);
-  const session = await before.open();
-  let asked;
-  before.permit = () => {
-    asked = true;
-    return new Promise(() => {});
-  };
+  const acp = await Acp.start(t, machine);
+  const session = await acp.open();
+  acp.permit = () => new Promise(() => {});
   machine.model.push(calls(['run_terminal_cmd', { command: 'echo never > never.txt' }]));
-  const prompt = before.prompt(session, 'work');
-  await before.until('the question', () => asked);
-  process.kill(machine.daemonPid(), 'SIGKILL');
-  await assert.rejects(prompt);
-  await before.child.ended;
-
-  const after = await Acp.start(t, machine);
-  after.permit = choose('reject_once');
+  const prompt = acp.prompt(session, 'work');
+  await acp.until('the question', () => acp.asked.length > 0);
+  acp.permit = choose('reject_once');
   machine.model.push(say('Not done.'));
-  await load(after, session);
-  await after.until('the end of the turn', () => textIn(after.of(session)) === 'Not done.');
-  assert.equal(after.asked.length, 1);
-  assert.deepEqual(callsIn(after.of(session)).map(({ status }) => status), ['failed']);
+  process.kill(machine.daemonPid(), 'SIGKILL');
+  assert.equal((await prompt).stopReason, 'end_turn');
+  assert.equal(acp.asked.length, 2);
+  assert.equal(textIn(acp.of(session)), 'Not done.');
+  assert.deepEqual(callsIn(acp.of(session)).map(({ status }) => status), ['failed']);
   assert.equal(fs.existsSync(path.join(machine.work, 'never.txt')), false);
+});
+
+test('the daemon is stopped: the bridge stays, and starts one when the editor needs it', async (t) => {
+  const machine = await Machine.start(t);
+  const acp = await Acp.start(t, machine);
+  const session = await acp.open();
+  assert.equal((await machine.run(machine.binary, ['stop'])).code, 0);
+  assert.equal((await machine.run(machine.binary, ['status'])).code, 3);
+  machine.model.push(say('Here.'));
+  assert.equal((await acp.prompt(session, 'talk')).stopReason, 'end_turn');
+  assert.equal(textIn(acp.of(session)), 'Here.');
 });
 
 test('the bridge is killed in the middle of a prompt: the daemon finishes it', async (t) => {

@@ -92,6 +92,16 @@ test('Neovim over `plimsoll stdio`', { skip: !process.env.NVIM_BIN && 'NVIM_BIN 
   check(machine, outcome(done.stdout.trim().split('\n').map((line) => JSON.parse(line))));
 });
 
+test('LSP4J over `plimsoll stdio`', { skip: !process.env.LSP4J_CLASSES && 'LSP4J was not built' }, async (t) => {
+  const machine = await Machine.start(t);
+  script(machine);
+  const env = { ...machine.env, PLIMSOLL_BIN: machine.binary };
+  const words = ['-cp', process.env.LSP4J_CLASSES, 'plimsoll.check.Turn', machine.work, 'What does a.txt say?'];
+  const done = await machine.run('java', words, { env });
+  assert.equal(done.code, 0, done.stderr);
+  check(machine, outcome(done.stdout.trim().split('\n').map((line) => JSON.parse(line))));
+});
+
 test('a shell with lines of JSON', async (t) => {
   const machine = await Machine.start(t, { mode: 'full' });
   script(machine);

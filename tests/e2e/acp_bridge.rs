@@ -5,14 +5,10 @@ use plimsoll_tests::in_time;
 use plimsoll_tests::machine::Machine;
 use plimsoll_tests::model_server::{Gate, ModelServer, Script, Step};
 use plimsoll_tests::workspace::Workspace;
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::process::Stdio;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout};
-
-/// The exit code when the daemon left while the editor was there.
-const DAEMON_LEFT: i32 = 4;
 
 struct Bridge {
     child: Child,
@@ -62,20 +58,6 @@ impl Bridge {
         self.read_to("the first half", is_chunk).await;
         session
     }
-}
-
-#[tokio::test]
-async fn a_bridge_whose_daemon_is_killed_ends_with_a_code_of_its_own() {
-    let gate = Gate::new();
-    let server = ModelServer::start(Script::new([Step::say("half ").stall(&gate).text("whole")])).await;
-    let machine = Machine::new(plimsoll_tests::binary!()).model(&server, Api::OpenaiChat, "ask");
-    let workspace = Workspace::new();
-    let mut bridge = Bridge::start(&machine, &workspace);
-    bridge.prompting(&workspace).await;
-    let daemon = machine.daemon_pid().and_then(|pid| Pid::from_raw(i32::try_from(pid).unwrap())).unwrap();
-    kill_process(daemon, Signal::KILL).unwrap();
-    let status = in_time("the bridge's end", bridge.child.wait()).await.unwrap();
-    assert_eq!(status.code(), Some(DAEMON_LEFT));
 }
 
 #[tokio::test]

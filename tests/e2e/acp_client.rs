@@ -9,9 +9,16 @@ use std::collections::HashSet;
 
 /// A connection that has been initialized, asking for a version that does not exist.
 pub async fn connect(daemon: &TestDaemon) -> Client {
+    connect_with(daemon, json!({})).await
+}
+
+/// The same for a client that can do this.
+pub async fn connect_with(daemon: &TestDaemon, capabilities: Value) -> Client {
     let client = Client::over(daemon.greeted("acp").await, Framing::Lines);
-    let said =
-        client.ok("initialize", json!({"protocolVersion": 7, "clientInfo": {"name": "t", "version": "1"}})).await;
+    let asked = json!({
+        "protocolVersion": 7, "clientInfo": {"name": "t", "version": "1"}, "clientCapabilities": capabilities,
+    });
+    let said = client.ok("initialize", asked).await;
     assert_eq!(said["protocolVersion"], 1);
     client
 }
@@ -39,12 +46,33 @@ pub fn updates(others: &[Value]) -> Vec<Value> {
     updates.map(|message| message["params"]["update"].clone()).collect()
 }
 
+/// The updates of this kind among what came, in order.
+pub fn of_kind(others: &[Value], kind: &str) -> Vec<Value> {
+    updates(others).into_iter().filter(|update| update["sessionUpdate"] == kind).collect()
+}
+
+/// Waits for an update of which this holds.
+pub async fn wait_update(client: &Client, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
+    let others = client.wait_others(what, |others| updates(others).iter().any(&is_it)).await;
+    updates(&others).into_iter().find(is_it).expect("waited for it")
+}
+
+/// The text of the agent's messages, joined.
+pub fn said(others: &[Value]) -> String {
+    of_kind(others, "agent_message_chunk").iter().filter_map(|chunk| chunk["content"]["text"].as_str()).collect()
+}
+
 /// Waits for an open question; its id and parameters.
 pub async fn asked(client: &Client) -> (Value, Value) {
-    let is_question = |message: &Value| message["method"] == "session/request_permission";
-    let others = client.wait_others("a question", |others| others.iter().any(is_question)).await;
-    let question = others.into_iter().rev().find(is_question).expect("waited for it");
-    (question["id"].clone(), question["params"].clone())
+    request(client, "session/request_permission").await
+}
+
+/// Waits for a request of the agent; its id and parameters, of the last one.
+pub async fn request(client: &Client, method: &str) -> (Value, Value) {
+    let is_it = |message: &Value| message["method"] == method;
+    let others = client.wait_others(method, |others| others.iter().any(is_it)).await;
+    let request = others.into_iter().rev().find(is_it).expect("waited for it");
+    (request["id"].clone(), request["params"].clone())
 }
 
 /// Answers a question with this option.
@@ -60,11 +88,19 @@ pub fn shown(updates: &[Value]) -> Vec<Value> {
     for update in updates {
         let kind = update["sessionUpdate"].as_str().expect("an update has a kind");
         if kind.ends_with("_chunk") {
+            assert!(update["messageId"].is_string(), "every chunk belongs to a message: {update}");
             let key = format!("{kind} {}", update["messageId"]);
-            let text = update["content"]["text"].as_str().expect("chunks are text");
-            match shown.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, message)) => message[kind] = format!("{}{text}", message[kind].as_str().unwrap()).into(),
-                None => shown.push((key, json!({kind: text}))),
+            let at = shown.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
+                shown.push((key, json!({kind: ""})));
+                shown.len() - 1
+            });
+            let message = &mut shown[at].1;
+            if let Some(text) = update["content"]["text"].as_str() {
+                message[kind] = format!("{}{text}", message[kind].as_str().unwrap()).into();
+            } else {
+                let mut blocks = message["blocks"].as_array().cloned().unwrap_or_default();
+                blocks.push(update["content"].clone());
+                message["blocks"] = blocks.into();
             }
         } else if kind == "tool_call" || kind == "tool_call_update" {
             let key = update["toolCallId"].to_string();
@@ -95,7 +131,7 @@ pub fn assert_calls_ended(updates: &[Value]) {
     for update in updates {
         let id = update["toolCallId"].as_str();
         match (update["sessionUpdate"].as_str(), id) {
-            (Some("tool_call"), Some(id)) => assert!(open.insert(id), "{id} is announced twice"),
+            (Some("tool_call"), Some(id)) => assert!(open.insert(id), "{id} is announced twice: {updates:#?}"),
             (Some("tool_call_update"), Some(id)) => {
                 assert!(open.contains(id), "{id} is not open: {update}");
                 if update["status"] == "completed" || update["status"] == "failed" {

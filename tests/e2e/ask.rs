@@ -182,7 +182,10 @@ async fn the_daemons_life_from_outside() {
     let status: Value =
         serde_json::from_slice(&run(&machine, &workspace, &["status", "--json"]).await.stdout).expect("JSON");
     let names: Vec<&String> = status.as_object().expect("an object").keys().collect();
-    assert_eq!(names, ["pid", "socket", "version", "build", "clients", "sessions", "turns", "startedAt"]);
+    assert_eq!(
+        names,
+        ["pid", "socket", "version", "build", "clients", "sessions", "turns", "jobs", "startedAt", "restartPending"]
+    );
     assert_eq!(
         (&status["pid"], &status["clients"], &status["sessions"], &status["version"]),
         (&json!(first), &json!(0), &json!(0), &json!(env!("CARGO_PKG_VERSION")))

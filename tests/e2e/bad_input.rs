@@ -243,6 +243,7 @@ async fn a_daemon_outlives_the_folder_it_was_started_in() {
     assert_eq!(machine.daemon_pid(), Some(pid));
 }
 
+// Case H05.
 #[tokio::test]
 async fn a_database_of_a_newer_version_is_refused_and_not_touched() {
     let workspace = Workspace::new();
@@ -278,11 +279,12 @@ async fn a_database_of_a_newer_version_is_refused_and_not_touched() {
     assert_eq!(std::fs::read(&file).expect("the database"), before);
 }
 
-/// Makes a database claim the next version; gives that.
+/// Makes a database claim the next version, with a column that this build does not know; gives that version.
 fn newer(file: &std::path::Path) -> i64 {
     let connection = rusqlite::Connection::open(file).expect("a database");
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).expect("a version");
     connection.pragma_update(None, "user_version", version + 1).expect("another version");
+    connection.execute("ALTER TABLE project ADD COLUMN later TEXT", []).expect("another column");
     version + 1
 }
 

@@ -33,7 +33,7 @@ async fn ends(bridge: &mut Child) {
 #[tokio::test]
 async fn many_bridges_at_once_start_one_daemon() {
     let machine = Machine::new(plimsoll_tests::binary!());
-    let mut bridges: Vec<Child> = (0..8).map(|_| bridge(&machine)).collect();
+    let mut bridges: Vec<Child> = (0..20).map(|_| bridge(&machine)).collect();
     let framings = [Framing::Lines, Framing::Headers];
     let clients: Vec<Client> = bridges
         .iter_mut()

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 over_both_apis! {
     in_the_middle_of_a_command
+    before_the_effect_of_a_command
     while_the_model_writes
     between_turns
 }
@@ -42,6 +43,7 @@ async fn all(daemon: &TestDaemon, session: &str, until: u64) -> Vec<Value> {
     client.wait_events("the events so far", |events| last_seq(events) >= until).await
 }
 
+// Case H03: after the effect.
 async fn in_the_middle_of_a_command(api: Api) {
     let workspace = Workspace::new().file("a.txt", "alpha\n");
     let line = &format!("echo x >> counter; {TWO_PROCESSES}");
@@ -84,6 +86,33 @@ async fn in_the_middle_of_a_command(api: Api) {
     assert!(told_model, "{:#?}", request.seen());
     server.assert_clean();
     assert_grows(&server);
+    assert_replayed(&mut daemon, &server).await;
+}
+
+// Case H03: before the effect.
+async fn before_the_effect_of_a_command(api: Api) {
+    let workspace = Workspace::new();
+    let line = &format!("{TWO_PROCESSES}; echo x >> counter");
+    let server = ModelServer::start(Script::new([
+        Step::calls([Call::new("run_terminal_cmd", json!({"command": line}))]),
+        Step::say("I look first."),
+    ]))
+    .await;
+    let mut daemon = Machine::new(plimsoll_tests::binary!()).model(&server, api, "full").daemon().await;
+    let client = daemon.client().await;
+    let session = client.session(&workspace).await;
+    client.start(&session, "run it").await;
+    let processes = client.running_processes().await;
+    let (client, _) = crash(&mut daemon, client, &session).await;
+    for process in processes {
+        process.gone().await;
+    }
+    assert_eq!(client.completed(&session, 1).await["unsettled"], json!(["c1"]));
+    assert_eq!(client.turn(&session, "go on").await["stopReason"], "endTurn");
+    assert_eq!(workspace.read("counter"), None);
+    let results = server.requests()[1].results();
+    assert!(results.len() == 1 && results[0].1.contains("unknown"), "{results:#?}");
+    server.assert_clean();
     assert_replayed(&mut daemon, &server).await;
 }
 

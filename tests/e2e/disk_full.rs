@@ -50,6 +50,7 @@ impl Limited {
     }
 }
 
+// Case H02.
 #[tokio::test]
 async fn a_full_disk_ends_the_turn_and_not_the_daemon() {
     let workspace = Workspace::new();
@@ -89,6 +90,7 @@ async fn a_full_disk_ends_the_turn_and_not_the_daemon() {
     server.assert_clean();
 }
 
+// Case H02.
 #[tokio::test]
 async fn a_command_whose_record_cannot_be_written_does_not_run() {
     let workspace = Workspace::new();

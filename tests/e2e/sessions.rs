@@ -105,6 +105,7 @@ async fn a_deleted_session_leaves_no_word_behind() {
     assert_eq!(ids(&daemon.client().await.ok("session/list", json!({})).await), [kept]);
 }
 
+// Case H07: the lists.
 #[tokio::test]
 async fn one_folder_by_any_path_is_one_project() {
     let outer = Workspace::new().file("real/a.txt", "a");
@@ -125,6 +126,7 @@ async fn one_folder_by_any_path_is_one_project() {
     }
 }
 
+// Case H08.
 #[tokio::test]
 async fn names_that_look_alike_are_projects_of_their_own() {
     let outer = Workspace::new().file("x/a-b/f", "").file("x-a/b/f", "").file("-rf/f", "");
@@ -143,4 +145,17 @@ async fn names_that_look_alike_are_projects_of_their_own() {
     keys.sort();
     keys.dedup();
     assert_eq!(keys.len(), 3);
+    let names = names_below(&daemon.machine().data());
+    assert!(names.len() > 6 && names.iter().all(|name| !name.starts_with('-')), "{names:?}");
+}
+
+/// The names of everything below a folder.
+fn names_below(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
+    entries
+        .flat_map(|entry| {
+            let below = if entry.path().is_dir() { names_below(&entry.path()) } else { Vec::new() };
+            std::iter::once(entry.file_name().to_string_lossy().into_owned()).chain(below)
+        })
+        .collect()
 }

@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 
 over_both_apis! { prompts_at_once_are_turns_one_after_the_other }
 
-/// Pairs of prompts that are sent at once.
+/// Pairs of prompts that are sent at once, over each API.
 const PAIRS: u64 = 50;
 
+/// Case I10.
 async fn prompts_at_once_are_turns_one_after_the_other(api: Api) {
     let workspace = Workspace::new();
     let server = ModelServer::start(Script::new((0..2 * PAIRS).map(|_| Step::say("Yes.")))).await;
@@ -76,6 +77,31 @@ async fn a_call_that_is_repeated_is_done_once() {
     assert_eq!(server.requests().len(), 2);
 }
 
+/// Case I10: two clients, one session, and one of them changes its mind.
+#[tokio::test]
+async fn a_cancel_does_not_end_the_turn_that_waits_behind() {
+    let workspace = Workspace::new();
+    let gate = Gate::new();
+    let steps = [Step::empty().text("One").stall(&gate), Step::say("Two.")];
+    let server = ModelServer::start(Script::new(steps)).await;
+    let daemon = Machine::new(plimsoll_tests::binary!()).model(&server, Api::OpenaiChat, "full").daemon().await;
+    let (a, b) = (daemon.client().await, daemon.client().await);
+    let session = a.session(&workspace).await;
+    let first = a.start(&session, "from a").await;
+    gate.reached().await;
+    let second = b.ok("turn/start", json!({"session": session, "text": "from b"})).await;
+    assert_eq!(second, json!({"turn": 2, "queued": true}));
+    let refused = json!({"session": session, "text": "from b", "whenBusy": "refuse"});
+    assert_eq!(b.err("turn/start", refused).await["data"]["kind"], "busy");
+    a.ok("turn/cancel", json!({"session": session})).await;
+    assert_eq!(a.completed(&session, first).await["stopReason"], "cancelled");
+    assert_eq!(a.completed(&session, 2).await["stopReason"], "endTurn");
+    let turns: Vec<String> = told(&a.events(), 0).into_iter().filter(|line| line.starts_with("turn")).collect();
+    assert_eq!(turns, ["turn 1", "turn 2 waits", "turn 1 ends: cancelled", "turn 2", "turn 2 ends: endTurn"]);
+    server.assert_clean();
+}
+
+/// Case I11.
 #[tokio::test]
 async fn a_session_that_waits_holds_up_no_other() {
     let workspaces = [Workspace::new(), Workspace::new()];
@@ -101,17 +127,35 @@ async fn a_session_that_waits_holds_up_no_other() {
 
     for workspace in &workspaces {
         let other = daemon.client().await;
-        let begun = Instant::now();
         let quick = other.session(workspace).await;
-        other.ok("session/list", json!({})).await;
-        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+        let (mut making, mut listing) = (Duration::MAX, Duration::MAX);
+        // The quickest of three: on a busy machine any one may be late, but none is quick when the daemon is held up.
+        for _ in 0..3 {
+            let begun = Instant::now();
+            let project = other.ok("session/get", json!({"session": quick})).await["project"].clone();
+            other.ok("session/create", json!({"project": project, "title": "spare"})).await;
+            making = making.min(begun.elapsed());
+            let begun = Instant::now();
+            other.ok("session/list", json!({})).await;
+            listing = listing.min(begun.elapsed());
+        }
+        let bound = Duration::from_millis(200);
+        assert!(making < bound && listing < bound, "made in {making:?}, listed in {listing:?}");
+        let (before, begun) = (server.requests().len(), Instant::now());
         let turn = other.start(&quick, "be quick").await;
+        server.wait_for(before + 1).await;
+        assert!(begun.elapsed() < Duration::from_secs(1), "the request began after {:?}", begun.elapsed());
         let end = in_time("the quick turn", other.completed(&quick, turn)).await;
         assert_eq!(end["stopReason"], "endTurn");
     }
     let states = client.ok("session/list", json!({})).await;
-    let mut states: Vec<&str> =
-        states["sessions"].as_array().expect("a list").iter().filter_map(|session| session["state"].as_str()).collect();
+    let mut states: Vec<&str> = states["sessions"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|session| session["title"] != "spare")
+        .filter_map(|session| session["state"].as_str())
+        .collect();
     states.sort_unstable();
     assert_eq!(states, ["idle", "idle", "running", "waiting"]);
     gate.release();

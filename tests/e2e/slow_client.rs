@@ -23,6 +23,7 @@ fn shown(events: &[Value]) -> String {
     text
 }
 
+/// Case I09 in small; the whole of it is below.
 #[tokio::test]
 async fn a_client_that_does_not_read_costs_nothing_and_gets_the_text_later() {
     let (begin, end) = (Gate::new(), Gate::new());
@@ -77,5 +78,64 @@ async fn a_client_that_does_not_read_costs_nothing_and_gets_the_text_later() {
     assert!(item(&stalled.events()) == format!("{expected}!"), "the stalled client has all of it");
     let late = stalled.events().iter().filter(|event| event["type"] == "textDelta").count();
     assert!(late < DELTAS, "deltas that waited are told together: {late}");
+    server.assert_clean();
+}
+
+/// Sessions, and bytes of the answer in each: 200 MB in all.
+const SESSIONS: usize = 100;
+const ANSWER: usize = 2_000_000;
+
+/// Case I09. An answer ends at 32 MiB and a session keeps its conversation in memory, so the 200 MB are the answers of many
+/// sessions, all of which the one connection follows; each session is deleted when its answer is there.
+#[tokio::test]
+#[ignore = "streams 200 MB; part of the full run"]
+async fn two_hundred_megabytes_for_a_client_that_does_not_read() {
+    let piece = "deltas ".repeat(1_000);
+    let pieces = ANSWER / piece.len() + 1;
+    let answer = || Step::empty().text_in((0..pieces).map(|_| piece.clone()));
+    let server = ModelServer::start(Script::new((0..=SESSIONS).map(|_| answer()))).await;
+    let daemon = Machine::new(plimsoll_tests::binary!()).model(&server, Api::OpenaiChat, "full").daemon().await;
+    let reader = daemon.client().await;
+    let workspace = Workspace::new();
+    let mut stalled = daemon.greeted("native").await;
+    // What a first turn takes for good is not counted.
+    let first = reader.session(&workspace).await;
+    reader.turn(&first, "warm up").await;
+    let before = daemon.resident();
+    let (mut most, mut last) = (0, String::new());
+    let mut cut_off = false;
+    for no in 0..SESSIONS {
+        let session = reader.session(&workspace).await;
+        let call = json!({"jsonrpc": "2.0", "id": no, "method": "session/attach", "params": {"session": session}});
+        // Who takes nothing for long enough is cut off, and cannot say more.
+        cut_off |= stalled.write_all(&Framing::Lines.frame(&call.to_string())).await.is_err();
+        let turn = reader.start(&session, "tell me everything").await;
+        assert_eq!(reader.completed(&session, turn).await["stopReason"], "endTurn");
+        let of_this = |event: &Value| event["session"] == session.as_str();
+        let shown: usize = reader
+            .events_of(&session)
+            .iter()
+            .filter(|event| of_this(event) && event["type"] == "textDelta")
+            .map(|event| event["text"].as_str().map_or(0, str::len))
+            .sum();
+        assert!(shown > 0, "the reader is told while the answer comes");
+        most = most.max(daemon.resident());
+        reader.forget_events();
+        if no + 1 < SESSIONS {
+            reader.ok("session/delete", json!({"session": session})).await;
+        }
+        last = session;
+    }
+    let grown = most.saturating_sub(before);
+    assert!(grown < 64 << 20, "grown by {grown} bytes");
+    // It comes back, or connects anew, and reads the whole of what it missed.
+    let again = daemon.client().await;
+    let page = again.ok("transcript/read", json!({"session": last})).await;
+    let whole = piece.repeat(pieces);
+    let items = page["items"].as_array().expect("items");
+    assert!(
+        items.iter().any(|item| item["kind"] == "assistant" && item["text"] == whole.as_str()),
+        "cut off: {cut_off}"
+    );
     server.assert_clean();
 }

@@ -189,6 +189,18 @@ impl Client {
         self.inbox.lock().events.clone()
     }
 
+    /// The events of one session among it.
+    pub fn events_of(&self, session: &str) -> Vec<Value> {
+        self.inbox.lock().events.iter().filter(|event| event["session"] == session).cloned().collect()
+    }
+
+    /// Forgets everything that came and was no answer, so that long tests need not keep it.
+    pub fn forget_events(&self) {
+        let mut state = self.inbox.lock();
+        state.events.clear();
+        state.others.clear();
+    }
+
     /// Waits until the events are as `reached` says. `what` names that for the failure's message.
     pub async fn wait_events(&self, what: &str, reached: impl Fn(&[Value]) -> bool) -> Vec<Value> {
         self.wait(what, |state| &state.events, reached).await

@@ -23,7 +23,12 @@ pub struct TestDaemon {
 impl TestDaemon {
     /// Starts a daemon on `machine` and waits for its line of readiness.
     pub async fn start(machine: Machine) -> Self {
-        let (child, socket) = spawn(&machine).await;
+        Self::start_in(machine, Path::new("/")).await
+    }
+
+    /// The same with this current folder for its start, and `/` for later ones.
+    pub async fn start_in(machine: Machine, cwd: &Path) -> Self {
+        let (child, socket) = spawn(&machine, cwd).await;
         Self { child, machine, socket }
     }
 
@@ -100,7 +105,7 @@ impl TestDaemon {
     pub async fn restart(&mut self) {
         let ended = self.child.try_wait().expect("a child that can be waited for");
         assert!(ended.is_some(), "it still runs");
-        (self.child, self.socket) = spawn(&self.machine).await;
+        (self.child, self.socket) = spawn(&self.machine, Path::new("/")).await;
     }
 
     /// Asks it to end and waits for that.
@@ -138,9 +143,9 @@ fn kill(pid: u32) {
 }
 
 /// Starts the daemon and reads the one line that it says when it can be reached.
-async fn spawn(machine: &Machine) -> (Child, PathBuf) {
+async fn spawn(machine: &Machine, cwd: &Path) -> (Child, PathBuf) {
     let mut child = machine
-        .command(Path::new("/"), &["daemon", "--detached"])
+        .command(cwd, &["daemon", "--detached"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -115,9 +115,31 @@ impl Machine {
 
     /// `plimsoll` with these arguments, in this folder, ready to be started; killed when its handle is dropped.
     pub fn command(&self, cwd: &Path, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.binary);
+        self.command_of(&self.binary, cwd, arguments)
+    }
+
+    /// Another build on this machine: a copy of the binary that was modified so many seconds after it.
+    pub fn other_build(&self, seconds: i64) -> PathBuf {
+        let path = self.folder.path().join(format!("plimsoll{seconds}"));
+        fs::copy(&self.binary, &path).expect("the binary can be copied");
+        let modified = fs::metadata(&self.binary).and_then(|metadata| metadata.modified()).expect("a time");
+        let apart = std::time::Duration::from_secs(seconds.unsigned_abs());
+        let modified = if seconds < 0 { modified - apart } else { modified + apart };
+        let file = fs::File::options().write(true).open(&path).expect("the copy is ours");
+        file.set_modified(modified).expect("the copy's time can be set");
+        path
+    }
+
+    /// [`command`](Self::command) of another build.
+    pub fn command_of(&self, binary: &Path, cwd: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(binary);
         command.args(arguments).current_dir(cwd).env_clear().envs(&self.env).kill_on_drop(true);
         command
+    }
+
+    /// The file from which the running daemon was started.
+    pub fn daemon_program(&self) -> Option<PathBuf> {
+        fs::read_link(format!("/proc/{}/exe", self.daemon_pid()?)).ok()
     }
 
     /// The same behind a line of shell, which gets the whole command as its arguments.

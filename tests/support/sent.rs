@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Bodies that the store gives back for all requests of all sessions, in the order in which they were made.
 pub async fn stored_bodies(data: &Path) -> Vec<Bytes> {
     let stores = Stores::open(data).await.expect("the store opens");
-    let filter = ListFilter { project: None, cursor: None, limit: 500 };
+    let filter = ListFilter { limit: 500, ..ListFilter::default() };
     let mut bodies = Vec::new();
     for found in stores.list_sessions(filter).await.expect("a list").sessions {
         let project = stores.open_project(&found.project).await.expect("its project opens");

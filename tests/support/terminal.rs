@@ -71,7 +71,12 @@ impl Terminal {
 
     /// Types a line.
     pub fn type_line(&mut self, line: &str) {
-        self.person.write_all(format!("{line}\n").as_bytes()).expect("the terminal takes it");
+        self.type_text(&format!("{line}\n"));
+    }
+
+    /// Types this, control characters too.
+    pub fn type_text(&mut self, text: &str) {
+        self.person.write_all(text.as_bytes()).expect("the terminal takes it");
     }
 
     /// Waits for the command's end; how it ended and everything that was shown, what was typed included.

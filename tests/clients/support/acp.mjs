@@ -64,7 +64,7 @@ function tap(line) {
 
 export class Acp {
   /** Starts a bridge and initializes; the test `t` fails when a message breaks the schema. */
-  static async start(t, machine, { version = 1 } = {}) {
+  static async start(t, machine, { version = 1, capabilities = {} } = {}) {
     const acp = new Acp();
     acp.machine = machine;
     acp.child = machine.spawn('acp');
@@ -94,6 +94,7 @@ export class Acp {
         acp.wake();
         return answer;
       })
+      .onRequest(methods.client.fs.readTextFile, ({ params }) => acp.readFile(params))
       .onNotification(methods.client.session.update, ({ params }) => {
         acp.updates.push(params);
         acp.wake();
@@ -103,7 +104,7 @@ export class Acp {
     acp.initialized = await acp.request(methods.agent.initialize, {
       protocolVersion: version,
       clientInfo: { name: 'client checks', version: '1' },
-      clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+      clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false, ...capabilities },
     });
     t.after(() => assert.deepEqual(acp.faults, []));
     return acp;
@@ -120,6 +121,11 @@ export class Acp {
   /** How permissions are answered; a check sets it. */
   permit = () => {
     throw new Error('nothing should be asked');
+  };
+
+  /** What the editor has of a file; a check sets it. */
+  readFile = () => {
+    throw new Error('no file should be read');
   };
 
   request(method, params) {
@@ -189,7 +195,8 @@ export function shown(updates) {
     if (/_chunk$/.test(sessionUpdate)) {
       const key = `${sessionUpdate} ${update.messageId}`;
       const message = entries.get(key) ?? { entry: sessionUpdate, text: '' };
-      message.text += update.content.text;
+      if (update.content.type === 'text') message.text += update.content.text;
+      else message.blocks = [...(message.blocks ?? []), update.content];
       entries.set(key, message);
     } else if (sessionUpdate === 'tool_call' || sessionUpdate === 'tool_call_update') {
       const known = entries.get(update.toolCallId);

@@ -241,9 +241,10 @@ async fn answer(request: Request<Incoming>, shared: &Arc<Shared>) -> Response<Bo
     let (index, step) = {
         let mut state = shared.lock();
         let index = state.requests.len();
-        let kept = match state.forgetful {
-            true => Recorded { headers: Vec::new(), body: Bytes::new(), json: Value::Null, ..recorded.clone() },
-            false => recorded.clone(),
+        let kept = if state.forgetful {
+            Recorded { headers: Vec::new(), body: Bytes::new(), json: Value::Null, ..recorded.clone() }
+        } else {
+            recorded.clone()
         };
         state.requests.push(kept);
         let faults = match &parsed {
