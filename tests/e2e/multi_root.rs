@@ -111,3 +111,19 @@ async fn the_additional_directories_of_the_agent_client_protocol_are_roots() {
     assert_worked(&results, &["aaa", "bbb"], &b);
     server.assert_clean();
 }
+
+#[tokio::test]
+async fn the_command_line_leaves_roots_that_an_editor_added() {
+    let (a, b) = (root("aaa"), root("bbb"));
+    let server = ModelServer::start(Script::new([Step::say("Both.")])).await;
+    let daemon = Machine::new(plimsoll_tests::binary!()).model(&server, Api::OpenaiChat, "ask").daemon().await;
+    let client = daemon.client().await;
+    let project = client.ok("project/open", json!({"roots": [a.text(), b.text()]})).await;
+    let output = daemon.machine().command(a.path(), &["ask", "Which?"]).output().await.expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let projects = client.ok("project/list", json!({})).await["projects"].clone();
+    assert_eq!(projects, json!([project]), "one project with both roots");
+    let seen = server.requests()[0].json.to_string();
+    assert!(seen.contains("Rules of aaa.") && seen.contains("Rules of bbb."), "{seen}");
+    server.assert_clean();
+}

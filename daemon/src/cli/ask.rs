@@ -13,7 +13,7 @@ pub use consent::ask as consent;
 
 use super::connect::{self, CommandError};
 use super::reach::{Spawn, own_environment};
-use super::sessions::project_folder;
+use super::sessions::{open_project, project_folder};
 use super::{args, out};
 use crate::config::{Config, Folders, OFFLINE_MODEL, Overrides};
 use crate::rpc::client::{CallError, RpcClient, Subscription};
@@ -21,7 +21,6 @@ use plimsoll_protocol::Done;
 use plimsoll_protocol::error::ErrorKind;
 use plimsoll_protocol::event::{Event, SessionEvent, StopReason};
 use plimsoll_protocol::permission::{Ask, Choice, PermissionApiClient};
-use plimsoll_protocol::project::ProjectApiClient;
 use plimsoll_protocol::session::{SessionApiClient, SessionInfo};
 use plimsoll_protocol::turn::{Attachment, TurnApiClient, WhenBusy};
 use screen::{Screen, Shown};
@@ -112,7 +111,7 @@ pub async fn session(
     for warning in &config.warnings {
         out::note(&format!("warning: {}", out::harmless(warning, false)));
     }
-    let project = client.open(vec![crate::rpc::path_to_wire(&folder)], None).await?;
+    let project = open_project(client, &folder).await?;
     let key = uuid::Uuid::now_v7().to_string();
     let (mode, model) = (arguments.mode.clone(), arguments.model.clone());
     let info = client.create(project.key, None, mode, model, None, Some(key)).await?;

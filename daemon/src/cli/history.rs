@@ -8,7 +8,6 @@ use super::{out, sessions};
 use crate::rpc::client::RpcClient;
 use crate::rpc::framing::MESSAGE_LIMIT;
 use plimsoll_protocol::history::{ExportFormat, HistoryApiClient};
-use plimsoll_protocol::project::ProjectApiClient;
 use plimsoll_protocol::session::{SessionApiClient, SessionInfo};
 use serde_json::json;
 use std::fs::File;
@@ -160,7 +159,7 @@ pub fn import(arguments: &Import) -> ExitCode {
     connect::with_client(Spawn::WhenNone, async |client, _| {
         let data = read(&arguments.file)?;
         let folder = sessions::project_folder(arguments.project.as_deref())?;
-        let project = client.open(vec![crate::rpc::path_to_wire(&folder)], None).await?;
+        let project = sessions::open_project(&client, &folder).await?;
         let made = client.import(project.key, data, Some(key())).await?;
         if arguments.json {
             out::json(&made)?;

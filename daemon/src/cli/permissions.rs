@@ -2,7 +2,7 @@
 
 use super::connect::{self, CommandError};
 use super::reach::Spawn;
-use super::sessions::project_folder;
+use super::sessions::{open_project, project_folder};
 use super::{args, out};
 use crate::rpc::client::RpcClient;
 use jiff::Timestamp;
@@ -57,7 +57,7 @@ async fn revoke(client: &RpcClient, no: u64, folder: Option<&Path>) -> Result<Ex
 pub fn trust(arguments: &args::Trust) -> ExitCode {
     connect::with_client(Spawn::WhenNone, async |client, _| {
         let folder = project_folder(arguments.folder.as_deref())?;
-        let project = client.open(vec![crate::rpc::path_to_wire(&folder)], None).await?;
+        let project = open_project(&client, &folder).await?;
         let project = client.trust(project.key, !arguments.revoke, None).await?;
         let word = if project.trusted { "trusted" } else { "not trusted" };
         out::note(&format!("{} is {word}", out::harmless(&folder.to_string_lossy(), false)));

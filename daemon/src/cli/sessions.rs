@@ -6,6 +6,7 @@ use super::reach::Spawn;
 use super::{args, out};
 use crate::rpc::client::RpcClient;
 use jiff::Timestamp;
+use plimsoll_protocol::project::{Project, ProjectApiClient};
 use plimsoll_protocol::session::{Archived, SessionApiClient, SessionInfo, SessionState};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -114,6 +115,15 @@ impl Wanted<'_> {
     pub fn of_project(key: &str) -> Self {
         Self { project: Some(key.to_owned()), archived: Some(Archived::Also), ..Self::default() }
     }
+}
+
+/// Opens the project of this folder. What an editor has added to its roots stays.
+pub async fn open_project(client: &RpcClient, folder: &Path) -> Result<Project, CommandError> {
+    let folder = crate::rpc::path_to_wire(folder);
+    let known = ProjectApiClient::list(client).await?.projects;
+    let known = known.into_iter().find(|project| project.roots.first() == Some(&folder));
+    let roots = known.map_or_else(|| vec![folder], |project| project.roots);
+    Ok(client.open(roots, None).await?)
 }
 
 /// The newest sessions, of projects that hold this folder when one is given.
