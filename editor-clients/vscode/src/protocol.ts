@@ -35,28 +35,12 @@ export interface ModelInfo {
   keyState: string;
 }
 
-/** Methods that a daemon may be too old for; where the schema has them, its types count. */
-interface Later {
-  'session/setModel': { params: { session: string; model: string; idempotencyKey: string }; result: wire.SessionInfo };
-  'model/list': { params: { project: string }; result: { models: ModelInfo[]; default: string } };
-  'auth/status': { params: object; result: { providers: ProviderKey[] } };
-  'auth/set': { params: { provider: string; key: string | null; idempotencyKey: string }; result: ProviderKey };
-}
-
-type Methods = wire.Methods & Omit<Later, keyof wire.Methods>;
+type Methods = wire.Methods;
 export type Method = keyof Methods;
 export type Params<M extends Method> = Methods[M]['params'];
 export type Result<M extends Method> = Methods[M]['result'];
 
-/** A newer build of the daemon waits until nothing runs. Told on every subscription, not kept. */
-interface RestartPending {
-  session: string;
-  seq?: never;
-  type: 'restartPending';
-  build: string;
-}
-
-export type SessionEvent = wire.SessionEvent | RestartPending;
+export type SessionEvent = wire.SessionEvent;
 export type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
 
 /** What a tool knows about its result; `kind` says which of the other fields are there. */

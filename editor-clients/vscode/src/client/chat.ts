@@ -363,8 +363,9 @@ export class Chat {
       return;
     }
     if (result.type === 'restartPending') {
-      if (this.newer !== result.build) this.listener.onSay(`A newer Plimsoll (${result.build}) takes over as soon as nothing runs.`, false);
-      this.newer = result.build;
+      const build = result.build ?? 'replaced on the disk';
+      if (this.newer !== build) this.listener.onSay(`A newer Plimsoll (${build}) takes over as soon as nothing runs.`, false);
+      this.newer = build;
       return;
     }
     advance(this.draft, [result]);
