@@ -4,6 +4,8 @@
 --- A block's first lines are its head; what follows is its body, which folds when `fold` is set. `dirty` is the first line
 --- (from 1) that differs from what was taken last. Blocks are only ever appended; one that is given up has no lines.
 
+local items = require('plimsoll.items')
+local split = require('plimsoll.text').split
 local tool = require('plimsoll.tool')
 local turn = require('plimsoll.turn')
 
@@ -49,10 +51,6 @@ function M.new(info)
     info = info or {},
     cost = 0,
   }, Conversation)
-end
-
-local function split(text)
-  return vim.split((text:gsub('\r\n', '\n')), '\n', { plain = true })
 end
 
 --- Notes that a block's lines differ from line `from` on.
@@ -330,52 +328,6 @@ end
 --- The changes of the call in this block that can be looked at side by side.
 function M.changes(block)
   return block and block.call and tool.changes(block.call) or {}
-end
-
--- Items ---------------------------------------------------------------------------------------------------------------
-
-local items = {}
-
-function items.user(self, item)
-  self:speaker(item.steering and 'You, meanwhile' or 'You', 'PlimsollUser')
-  local lines = split(vim.trim(item.text or ''))
-  for _, image in ipairs(item.images or {}) do
-    table.insert(lines, ('[image %s, %s × %s]'):format(image.name or '', image.width or '?', image.height or '?'))
-  end
-  self:append({ kind = 'user', lines = lines, heads = 0, fold = false })
-  -- What the agent says next is its answer to this.
-  self.spoken = nil
-end
-
-function items.assistant(self, item)
-  self:settle_text('text', item)
-  if item.cut then
-    self:note('(the answer was cut here)')
-  end
-end
-
-function items.reasoning(self, item)
-  self:settle_text('reasoning', item)
-end
-
-function items.toolCall(self, item)
-  self:update_call(item.call, function(call)
-    call.tool, call.arguments = item.tool, item.arguments
-  end)
-end
-
-function items.toolResult(self, item)
-  self:update_call(item.call, function(call)
-    call.tool = call.tool or item.tool
-    call.status, call.result, call.data = item.status or 'other', item.text, item.data
-  end)
-  local kind = type(item.data) == 'table' and item.data.kind
-  self.edited = self.edited or kind == 'edit' or kind == 'command'
-end
-
-function items.notice(self, item)
-  local lines = split('· ' .. item.text)
-  self:append({ kind = 'notice', lines = lines, heads = #lines, fold = false, group = 'PlimsollNote' })
 end
 
 -- Events --------------------------------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 --- A call of a tool as one line with its state, and what folds below it. Pure.
 
+local split = require('plimsoll.text').split
+
 local M = {}
 
 --- Lines of a body that are shown; the daemon has all of them.
@@ -192,7 +194,7 @@ function M.fenced(text, language)
     longest = math.max(longest, #ticks)
   end
   local fence = ('`'):rep(longest + 1)
-  local lines = vim.split((text:gsub('\r\n', '\n')), '\n', { plain = true })
+  local lines = split(text)
   if lines[#lines] == '' then
     table.remove(lines)
   end
