@@ -30,6 +30,20 @@ pub struct SessionEvent {
     pub event: Event,
 }
 
+/// The last test run, beside the revision at a turn's end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Verified {
+    /// Its call.
+    pub call: String,
+    /// Whether the tests passed, undisturbed.
+    pub passed: bool,
+    /// The revision that it speaks of, such as `r42`.
+    pub revision: String,
+    /// Whether that is the revision now.
+    pub current: bool,
+}
+
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -157,7 +171,20 @@ pub enum Event {
         /// For people, when the end was not a good one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
+        /// Files that the turn's calls changed: absolute paths, each once.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<String>,
+        /// The session's last test run; absent when there was none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        verification: Option<Verified>,
     },
+    /// Durable. What is known of an operation changed; see `operation/inspect`.
+    OperationChanged {
+        /// Its call.
+        call: String,
+    },
+    /// Durable. The task changed; see `task/get`.
+    TaskChanged {},
     /// Durable. Title, mode or model of the session changed.
     SessionChanged {
         /// The session as it is now; absent when it was deleted meanwhile.
@@ -280,6 +307,8 @@ mod tests {
                 cost: None,
                 unsettled: vec![],
                 message: None,
+                files: vec![],
+                verification: None,
             }
         );
     }

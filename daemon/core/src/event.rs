@@ -1,7 +1,7 @@
 //! What happened, for clients. Durable events have a number, are committed with the items they speak of and refer to
 //! them; transient ones are deltas that nobody needs later.
 
-use crate::id::{AskId, CallId, ItemNo, Seq, StepNo, TurnNo};
+use crate::id::{AskId, CallId, ItemNo, Revision, Seq, StepNo, TurnNo};
 use crate::model::usage::Usage;
 use crate::time::Timestamp;
 use crate::tool::outcome::Exit;
@@ -106,9 +106,43 @@ pub enum EventBody {
         unsettled: Vec<CallId>,
         /// Text for people when the end was not a good one.
         message: Option<String>,
+        /// What the host knows of the work, whatever the model says.
+        #[serde(default)]
+        facts: TurnFacts,
     },
+    /// What is known of an operation changed outside a turn's own calls: it was inspected, or the user settled it.
+    OperationChanged {
+        /// Its call.
+        call: CallId,
+    },
+    /// The task changed; the session's own record has it.
+    TaskChanged,
     /// Title, mode or model of the session changed; the session's own record has the new values.
     SessionChanged,
+}
+
+/// What the host knows when a turn ends.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TurnFacts {
+    /// Files that the turn's calls changed, as canonical absolute paths in text form, each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// The session's last test run; none when there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verified>,
+}
+
+/// The last test run, beside the revision at a turn's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verified {
+    /// Its call.
+    pub call: CallId,
+    /// Whether the tests passed, undisturbed.
+    pub passed: bool,
+    /// The revision that it speaks of.
+    pub revision: Revision,
+    /// Whether that is the revision now.
+    pub current: bool,
 }
 
 /// Why a turn ended.

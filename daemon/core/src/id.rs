@@ -182,7 +182,8 @@ prefixed_id!(
 );
 
 /// What one call showed at one revision, printed `e/c7@r42`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct EvidenceId {
     /// The call whose result is meant.
     pub call: CallId,
@@ -193,6 +194,19 @@ pub struct EvidenceId {
 impl fmt::Display for EvidenceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "e/{}@{}", self.call, self.revision)
+    }
+}
+
+impl TryFrom<String> for EvidenceId {
+    type Error = ParseIdError;
+    fn try_from(text: String) -> Result<Self, ParseIdError> {
+        text.parse()
+    }
+}
+
+impl From<EvidenceId> for String {
+    fn from(id: EvidenceId) -> String {
+        id.to_string()
     }
 }
 

@@ -1,4 +1,12 @@
 //! Operations: calls with an effect, from proposed to settled, or `unknown`.
+//!
+//! Three facts are kept apart: what the model proposed (the call's item), what the executor began and saw ([`OpState`]),
+//! and what has in fact changed ([`Finding`]). An operation whose end was not seen stays `unknown` for good; what evidence
+//! or the user says of it later is its finding, which settles it or does not.
+
+mod finding;
+
+pub use finding::{FileFinding, Finding, FoundBy, SeenFile, Stands, Verdict, judge};
 
 use crate::id::{CallId, Revision, TurnNo};
 use crate::time::Timestamp;
@@ -41,7 +49,7 @@ impl OpState {
         }
     }
 
-    /// Whether nothing more will be learned by waiting.
+    /// Whether the executor saw how it ended, or that it never began. See [`Operation::is_settled`].
     pub fn is_settled(self) -> bool {
         matches!(self, Self::Denied | Self::Succeeded | Self::Failed | Self::Cancelled)
     }
@@ -76,9 +84,34 @@ pub struct Operation {
     /// A command that went on in the background: its call has its result, and it runs until its end is told.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
+    /// What was found out about one whose end was not seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finding: Option<Finding>,
+    /// How often the model proposed the same again while it was not settled.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repeats: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Operation {
+    /// Whether nothing about it is open: its end was seen, or what was found out since decides it.
+    pub fn is_settled(&self) -> bool {
+        self.state.is_settled() || (self.state == OpState::Unknown && self.is_decided())
+    }
+
+    /// Whether its end was not seen, and nothing that was found out since decides whether it took effect.
+    pub fn is_unsettled(&self) -> bool {
+        self.state == OpState::Unknown && !self.is_decided()
+    }
+
+    fn is_decided(&self) -> bool {
+        self.finding.as_ref().is_some_and(Finding::decides)
+    }
+
     /// Whether it is a command that goes on in the background.
     pub fn in_background(&self) -> bool {
         self.background && self.state == OpState::Running

@@ -296,6 +296,7 @@ impl Following {
                 let ended = Ended { reason: *reason, message: message.clone(), refused };
                 self.followed.turns(|turns| turns.ended(*turn, ended));
             }
+            EventBody::OperationChanged { .. } | EventBody::TaskChanged => {}
             EventBody::SessionChanged => self.changed().await?,
             EventBody::StepStarted { tokens, window, .. } => {
                 self.gauge.sent(*tokens, *window);

@@ -13,7 +13,7 @@ pub use configuration::{configuration, model, provider_key};
 
 use super::changes;
 use crate::session::api::{Grant, MemoryInfo, ProjectInfo, ResolvedEvent, SessionInfo, SessionOrigin, Update};
-use plimsoll_core::event::{Ask, AskChoice, AskResolution, Delta, EventBody, TurnEnd};
+use plimsoll_core::event::{Ask, AskChoice, AskResolution, Delta, EventBody, TurnEnd, Verified};
 use plimsoll_core::media::Image;
 use plimsoll_core::model::usage::Usage;
 use plimsoll_core::tool::outcome::{Body, Exit, Status, Todo, TodoStatus};
@@ -419,7 +419,7 @@ fn durable(resolved: &ResolvedEvent, info: Option<&SessionInfo>) -> Result<event
         EventBody::StepCompleted { turn, step, usage: used } => {
             event::Event::StepCompleted { turn: turn.0, step: step.0, usage: used.map(usage) }
         }
-        EventBody::TurnCompleted { turn, reason, usage: used, cost, unsettled, message } => {
+        EventBody::TurnCompleted { turn, reason, usage: used, cost, unsettled, message, facts } => {
             event::Event::TurnCompleted {
                 turn: turn.0,
                 stop_reason: stop_reason(*reason),
@@ -427,8 +427,12 @@ fn durable(resolved: &ResolvedEvent, info: Option<&SessionInfo>) -> Result<event
                 cost: *cost,
                 unsettled: unsettled.iter().map(ToString::to_string).collect(),
                 message: message.clone(),
+                files: facts.files.clone(),
+                verification: facts.verification.map(verified),
             }
         }
+        EventBody::OperationChanged { call } => event::Event::OperationChanged { call: call.to_string() },
+        EventBody::TaskChanged => event::Event::TaskChanged {},
         EventBody::SessionChanged => event::Event::SessionChanged { info: info.map(|info| Box::new(session(info))) },
     })
 }
@@ -447,3 +451,8 @@ pub fn plan(item: Option<&Item>) -> Option<&[Todo]> {
 #[cfg(test)]
 #[path = "to_wire_tests.rs"]
 mod tests;
+
+fn verified(verified: Verified) -> event::Verified {
+    let Verified { call, passed, revision, current } = verified;
+    event::Verified { call: call.to_string(), passed, revision: revision.to_string(), current }
+}

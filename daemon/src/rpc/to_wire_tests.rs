@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::session::api::TranscriptPage;
-use plimsoll_core::event::{AskOption, Event};
+use plimsoll_core::event::{AskOption, Event, TurnFacts};
 use plimsoll_core::id::{AskId, CallId, ItemNo, Revision, Seq, StepNo, TurnNo};
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::{CommandRun, Outcome, Output};
@@ -88,6 +88,7 @@ fn events_have_their_words() {
             cost: Some(0.5),
             unsettled: vec![CallId(9)],
             message: Some("no".into()),
+            facts: TurnFacts::default(),
         }),
         json!({
             "session": "s1", "seq": 3, "at": 8, "type": "turnCompleted", "turn": 1, "stopReason": "modelError",

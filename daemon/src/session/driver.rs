@@ -371,6 +371,7 @@ impl Driver {
                     tasks::read_plan(turn.tool_env, call, mailbox)
                 });
             }
+            Effect::Consult { call, question } => self.consult(call, question),
             Effect::StartTimer { id, delay_ms } => {
                 self.spawn(InputBody::Timer(id), |mailbox| tasks::timer(id, delay_ms, mailbox));
             }

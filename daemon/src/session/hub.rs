@@ -267,6 +267,8 @@ fn resolve(event: &Event, batch: &Batch) -> ResolvedEvent {
         | EventBody::StepStarted { .. }
         | EventBody::StepCompleted { .. }
         | EventBody::TurnCompleted { .. }
+        | EventBody::OperationChanged { .. }
+        | EventBody::TaskChanged
         | EventBody::SessionChanged => (None, None),
     };
     let projection = match item.as_ref().map(|item| &item.body) {

@@ -143,6 +143,8 @@ fn loaded(view: LoadedView, grants: Vec<Rule>) -> Loaded {
         grants,
         untold: view.untold,
         shown: view.shown,
+        task: None,
+        verification: None,
         todos: view.todos,
         before_plan: view.before_plan.and_then(|mode| mode.parse().ok()),
         open_calls: open_calls(&view.items),

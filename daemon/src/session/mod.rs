@@ -8,6 +8,7 @@ mod background;
 mod calibrations;
 mod calls;
 pub mod checkpoint;
+mod consult;
 mod driver;
 mod editors;
 mod given;

@@ -45,6 +45,10 @@ impl Mailbox {
     }
 }
 
+pub(super) async fn tell(mailbox: Mailbox, input: InputBody) {
+    mailbox.send(vec![input]).await;
+}
+
 async fn send(mailbox: &Mailbox, input: InputBody) {
     mailbox.send(vec![input]).await;
 }

@@ -423,6 +423,8 @@ impl Reader<'_> {
             | EventBody::StepStarted { .. }
             | EventBody::StepCompleted { .. }
             | EventBody::TurnCompleted { .. }
+            | EventBody::OperationChanged { .. }
+            | EventBody::TaskChanged
             | EventBody::SessionChanged => {}
         }
         Ok(ResolvedEvent { event, item, projection, ask })

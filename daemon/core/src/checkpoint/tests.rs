@@ -47,6 +47,8 @@ impl World {
             files,
             process: None,
             background: false,
+            finding: None,
+            repeats: 0,
         }
     }
 

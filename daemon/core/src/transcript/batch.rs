@@ -6,6 +6,7 @@ use crate::event::{Ask, Event};
 use crate::id::{CallId, Revision, TurnNo};
 use crate::ledger::Operation;
 use crate::permission::mode::Mode;
+use crate::task::Task;
 use crate::tool::projection::Shown;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,8 @@ pub struct Batch {
     pub title: Option<String>,
     /// The session's permission mode from now on.
     pub mode: Option<Mode>,
+    /// The session's task from now on.
+    pub task: Option<Task>,
     /// The project's revision that this batch cites.
     pub revision: Option<Revision>,
 }

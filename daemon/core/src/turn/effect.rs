@@ -2,7 +2,7 @@
 
 use super::input::TimerId;
 use crate::event::Delta;
-use crate::id::{AskId, CallId, RequestNo, TurnNo};
+use crate::id::{AskId, CallId, EvidenceId, ItemNo, RequestNo, TurnNo};
 use crate::model::request::Api;
 use crate::permission::leave::Leave;
 use crate::permission::rule::Rule;
@@ -62,6 +62,13 @@ pub enum Effect {
         /// The call that asks.
         call: CallId,
     },
+    /// Find out what a host tool asks of the store and the disk; answered by `Input::Consulted`.
+    Consult {
+        /// The call that asks.
+        call: CallId,
+        /// What it asks.
+        question: Consult,
+    },
     /// Answer with `Input::Timer` after `delay_ms`, give or take a random tenth.
     StartTimer {
         /// The timer.
@@ -92,6 +99,25 @@ pub enum Effect {
         ask: AskId,
         /// Whether it was the first answer.
         taken: bool,
+    },
+}
+
+/// What a host tool asks of the store and the disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Consult {
+    /// An operation of this session as it is stored, and how its files stand now.
+    Operation {
+        /// Its call.
+        of: CallId,
+        /// A further file to be looked at, as the call gave it.
+        target: Option<String>,
+    },
+    /// What a task cites.
+    Citations {
+        /// Results that must exist.
+        evidence: Vec<EvidenceId>,
+        /// Texts that must be an exact part of a message of the user, with its number where the call gave one.
+        quotes: Vec<(String, Option<ItemNo>)>,
     },
 }
 

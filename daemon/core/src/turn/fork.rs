@@ -2,7 +2,7 @@
 //! what was sent there. Pure.
 
 use crate::context::reopen::{begun_anew, reopened};
-use crate::event::{Event, EventBody, TurnEnd};
+use crate::event::{Event, EventBody, TurnEnd, TurnFacts};
 use crate::id::{EpochNo, ItemNo, Seq, TurnNo};
 use crate::ledger::Operation;
 use crate::model::usage::Usage;
@@ -51,6 +51,8 @@ pub fn events(events: impl IntoIterator<Item = Event>, last: ItemNo, of: TurnNo)
             EventBody::TurnQueued { .. }
             | EventBody::PermissionAsked { .. }
             | EventBody::PermissionResolved { .. }
+            | EventBody::OperationChanged { .. }
+            | EventBody::TaskChanged
             | EventBody::SessionChanged => false,
         };
         if keep {
@@ -66,6 +68,7 @@ pub fn events(events: impl IntoIterator<Item = Event>, last: ItemNo, of: TurnNo)
             cost: None,
             unsettled: Vec::new(),
             message: Some("The session was forked in the middle of this turn.".to_owned()),
+            facts: TurnFacts::default(),
         };
         shared.push(Event { seq: Seq(0), at, body });
     }

@@ -1,8 +1,8 @@
 //! What can happen to a session. Every input carries its time; the machine makes none.
 
 use crate::event::AskChoice;
-use crate::id::{AskId, CallId, RequestNo, Revision, TurnNo};
-use crate::ledger::{Operation, ProcessMark};
+use crate::id::{AskId, CallId, EvidenceId, ItemNo, RequestNo, Revision, TurnNo};
+use crate::ledger::{Operation, ProcessMark, SeenFile};
 use crate::model::error::ModelError;
 use crate::model::event::ModelEvent;
 use crate::time::Timestamp;
@@ -118,8 +118,38 @@ pub enum InputBody {
         /// The plan.
         result: Result<Option<String>, String>,
     },
+    /// What `Effect::Consult` found; an error is text for the model.
+    Consulted {
+        /// The call that asked.
+        call: CallId,
+        /// The answer.
+        result: Result<Consulted, String>,
+    },
     /// The time of `Effect::StartTimer` is over.
     Timer(TimerId),
+}
+
+/// The answer to a [`Consult`](super::effect::Consult).
+#[derive(Debug, Clone, PartialEq)]
+pub enum Consulted {
+    /// The operation as it is stored, and its files as they are.
+    Operation {
+        /// None where the session has none of that call.
+        operation: Option<Box<Operation>>,
+        /// Its files; of the further target that was asked for, too.
+        seen: Vec<SeenFile>,
+        /// What else is known of a command, in lines for the model: its process, its log's end, files that changed since.
+        lines: Vec<String>,
+        /// The project's revision at which this was seen.
+        revision: Revision,
+    },
+    /// What a task cites.
+    Citations {
+        /// Evidence that does not resolve, with why.
+        unresolved: Vec<(EvidenceId, String)>,
+        /// For each quote, the user's message that holds it.
+        items: Vec<Option<ItemNo>>,
+    },
 }
 
 /// A timer of the machine; the latest one started is the only one that counts.

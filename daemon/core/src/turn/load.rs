@@ -8,9 +8,11 @@ use crate::ledger::{OpState, Operation};
 use crate::model::usage::Usage;
 use crate::permission::mode::Mode;
 use crate::permission::rule::Rule;
+use crate::task::Task;
 use crate::tool::outcome::Todo;
 use crate::tool::projection::Shown;
 use crate::transcript::batch::SessionState;
+use crate::verification::Verification;
 
 /// See the module's head.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +33,10 @@ pub struct Loaded {
     pub grants: Vec<Rule>,
     /// What the model was shown of files, oldest first.
     pub shown: Vec<Shown>,
+    /// The task; none where there is none yet.
+    pub task: Option<Task>,
+    /// The last test run.
+    pub verification: Option<Verification>,
     /// The todo list.
     pub todos: Vec<Todo>,
     /// Calls of the last turn that have no result: id, tool, step.

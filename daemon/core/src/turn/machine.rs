@@ -254,6 +254,7 @@ impl Machine {
             InputBody::ResultLoaded { call, result } => self.result_loaded(call, result),
             InputBody::TextSaved { call, result } => self.text_saved(call, result),
             InputBody::PlanRead { call, result } => self.plan_read(call, result),
+            InputBody::Consulted { call, result } => self.consulted(call, result),
             InputBody::Timer(id) => self.timer(id),
             InputBody::SessionChanged => self.session_changed(),
             InputBody::Undo { operation, told } => self.undo(operation, told),

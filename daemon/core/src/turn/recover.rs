@@ -1,7 +1,7 @@
 //! Settles a session whose daemon died: what was open gets an end that does not lie. Pure; the result is one batch.
 
 use super::load::Loaded;
-use crate::event::{AskResolution, Event, EventBody, TurnEnd};
+use crate::event::{AskResolution, Event, EventBody, TurnEnd, TurnFacts};
 use crate::id::{CallId, EvidenceId, StepNo, TurnNo};
 use crate::ledger::{OpState, Operation};
 use crate::model::usage::Usage;
@@ -153,7 +153,8 @@ impl Recovery<'_> {
 
     fn completed(&mut self, turn: TurnNo, usage: Usage, unsettled: Vec<CallId>, message: Option<String>) {
         let reason = self.cut.reason();
-        self.event(EventBody::TurnCompleted { turn, reason, usage, cost: None, unsettled, message });
+        let facts = TurnFacts::default();
+        self.event(EventBody::TurnCompleted { turn, reason, usage, cost: None, unsettled, message, facts });
     }
 
     /// Commands in the background ended with what kept them: how is not known, and the model is told once.

@@ -97,6 +97,8 @@ impl Screen {
             | Event::StepStarted { .. }
             | Event::StepCompleted { .. }
             | Event::TurnCompleted { .. }
+            | Event::OperationChanged { .. }
+            | Event::TaskChanged {}
             | Event::SessionChanged { .. }
             | Event::RestartPending { .. }
             | Event::Closed { .. }

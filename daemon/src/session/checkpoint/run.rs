@@ -113,6 +113,8 @@ impl Driver {
             files: files.iter().map(file).collect(),
             process: None,
             background: false,
+            finding: None,
+            repeats: 0,
         })
     }
 

@@ -8,7 +8,7 @@ use crate::session::driver::now;
 use crate::session::load::store_error;
 use crate::session::service::{Service, base_prompt_flaw, new_session_id};
 use crate::store::{SessionOrigin, SessionRecord};
-use plimsoll_core::event::{Event, EventBody, TurnEnd};
+use plimsoll_core::event::{Event, EventBody, TurnEnd, TurnFacts};
 use plimsoll_core::id::{CallId, ItemNo, ProjectKey, RequestNo, Seq, TurnNo};
 use plimsoll_core::ingest::{self, Source};
 use plimsoll_core::model::usage::Usage;
@@ -228,6 +228,7 @@ fn ended(turn: TurnNo) -> EventBody {
         cost: None,
         unsettled: Vec::new(),
         message: None,
+        facts: TurnFacts::default(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a batch writes and what is read back of it.
 
 use super::*;
-use plimsoll_core::event::{AskResolution, TurnEnd};
+use plimsoll_core::event::{AskResolution, TurnEnd, TurnFacts};
 use plimsoll_core::model::usage::Usage;
 use plimsoll_core::tool::outcome::{Todo, TodoStatus};
 use plimsoll_core::transcript::batch::SessionState;
@@ -330,6 +330,7 @@ async fn a_turns_end_is_stored_with_all_it_says() {
         cost: Some(0.125),
         unsettled: vec![CallId(9)],
         message: Some("no space".into()),
+        facts: TurnFacts::default(),
     };
     let event = Event { seq: Seq(1), at: at(5), body };
     let queued = Event { seq: Seq(2), at: at(6), body: EventBody::TurnQueued { turn: TurnNo(5) } };

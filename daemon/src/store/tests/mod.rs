@@ -155,6 +155,8 @@ fn operation(call: u64, state: OpState) -> Operation {
         files: Vec::new(),
         process: None,
         background: false,
+        finding: None,
+        repeats: 0,
     }
 }
 

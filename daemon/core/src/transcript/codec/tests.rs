@@ -1,7 +1,7 @@
 //! Golden stored forms, one file per kind and kind of result.
 
 use super::*;
-use crate::event::{Event, EventBody, TurnEnd};
+use crate::event::{Event, EventBody, TurnEnd, TurnFacts};
 use crate::id::{CallId, ItemNo, Revision, Seq, TurnNo};
 use crate::media::Image;
 use crate::model::request::{Api, Reasoning};
@@ -212,6 +212,7 @@ fn records_come_back_as_they_were() {
             cost: Some(0.25),
             unsettled: vec![CallId(3)],
             message: None,
+            facts: TurnFacts::default(),
         },
     };
     let json = encode_record("event", &event).unwrap();

@@ -319,6 +319,8 @@ impl Machine {
             files: prepared.changes.iter().map(operation_file).collect(),
             process: None,
             background: false,
+            finding: None,
+            repeats: 0,
         };
         slot.operation = Some(operation.clone());
         self.hold_operation(operation);

@@ -3,7 +3,7 @@
 use super::super::effect::Effect;
 use super::super::machine::{Life, Machine};
 use super::super::state::{Answer, Phase};
-use crate::event::{Ask, AskResolution, EventBody, TurnEnd};
+use crate::event::{Ask, AskResolution, EventBody, TurnEnd, TurnFacts};
 use crate::transcript::batch::SessionState;
 use crate::transcript::item::{MetaCause, NoticeCause};
 
@@ -24,6 +24,7 @@ impl Machine {
             cost,
             unsettled: self.unsettled.clone(),
             message,
+            facts: TurnFacts::default(),
         });
         let waiting = !self.queue.is_empty();
         self.set_state(if waiting { SessionState::Running } else { SessionState::Idle });

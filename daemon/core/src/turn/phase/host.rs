@@ -1,6 +1,7 @@
 //! Host tools: transitions of the machine itself, and continuations, which read what is already saved.
 
 use super::super::effect::Effect;
+use super::super::input::Consulted;
 use super::super::machine::Machine;
 use crate::event::EventBody;
 use crate::id::CallId;
@@ -22,6 +23,23 @@ impl Machine {
             other => Outcome::failed(format!("`{other}` cannot be called here.")),
         };
         self.settle(call.id, outcome);
+    }
+
+    /// What a host tool asked for has come.
+    pub(in crate::turn) fn consulted(&mut self, id: CallId, result: Result<Consulted, String>) {
+        let Some(slot) = self.slot(id) else { return };
+        if !matches!(slot.state, super::super::state::SlotState::Running) {
+            return;
+        }
+        let outcome = match result {
+            Ok(Consulted::Operation { .. } | Consulted::Citations { .. }) => {
+                Outcome::failed("This build cannot use what was found.")
+            }
+            Err(why) => Outcome::failed(why),
+        };
+        self.settle(id, outcome);
+        self.advance();
+        self.commit();
     }
 
     fn write_todos(&mut self, call: &Call) -> Outcome {

@@ -7,7 +7,7 @@ use super::super::load::Loaded;
 use super::super::machine::{Life, Machine};
 use super::super::state::{Phase, Slot, SlotState, Surroundings, Turn};
 use crate::context::rules::Touched;
-use crate::event::{Ask, EventBody, TurnEnd};
+use crate::event::{Ask, EventBody, TurnEnd, TurnFacts};
 use crate::id::CallId;
 use crate::model::usage::Usage;
 use crate::tool::call::Prepared;
@@ -86,6 +86,7 @@ impl Machine {
                 cost: None,
                 unsettled: self.unsettled.clone(),
                 message: Some(why.to_owned()),
+                facts: TurnFacts::default(),
             });
         }
     }

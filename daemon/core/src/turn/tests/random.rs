@@ -136,6 +136,7 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
             let plan = (!dice.2.is_multiple_of(3)).then(|| "1. look".to_owned());
             world.input(InputBody::PlanRead { call, result: Ok(plan) });
         }
+        Pending::Consult(call, _) => world.input(InputBody::Consulted { call, result: Err("no such call".into()) }),
         Pending::Timer(id) => world.input(InputBody::Timer(id)),
         Pending::Task(call) => {
             let exit = [Some(Exit::Code(0)), Some(Exit::Code(1)), Some(Exit::Cancelled), None][dice.1 as usize % 4];

@@ -99,6 +99,8 @@ fn what_the_user_undid_is_told() {
         files: vec![],
         process: None,
         background: false,
+        finding: None,
+        repeats: 0,
     };
     let reminder = crate::prompt::Prompts::default().reminder_undone("call c1", &["a: as before".into()]);
     world.input(InputBody::Undo { operation, told: Some(("Undone.".into(), reminder)) });

@@ -283,6 +283,8 @@ impl Stored {
                     _ => Vec::new(),
                 })
                 .collect(),
+            task: None,
+            verification: None,
             todos: todos(&viewed),
             before_plan: self.before_plan,
             open_calls: calls.filter(|(call, ..)| !answered(*call)).collect(),

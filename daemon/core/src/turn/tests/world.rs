@@ -1,6 +1,6 @@
 //! A world for the machine: a store in memory, and everything that was asked for and has not been answered.
 
-use super::super::effect::Effect;
+use super::super::effect::{Consult, Effect};
 use super::super::input::{Input, InputBody, Prompt};
 use super::super::load::Loaded;
 use super::super::machine::{Machine, Settings};
@@ -30,6 +30,7 @@ pub(super) enum Pending {
     Load(CallId),
     Save(CallId),
     Plan(CallId),
+    Consult(CallId, Consult),
     Timer(super::super::input::TimerId),
     /// A command in the background, which ends some time.
     Task(CallId),
@@ -146,6 +147,7 @@ impl World {
                 Effect::LoadResult { call, .. } => self.pending.push(Pending::Load(call)),
                 Effect::SaveText { call, .. } => self.pending.push(Pending::Save(call)),
                 Effect::ReadPlan { call } => self.pending.push(Pending::Plan(call)),
+                Effect::Consult { call, question } => self.pending.push(Pending::Consult(call, question)),
                 Effect::StartTimer { id, .. } => self.pending.push(Pending::Timer(id)),
                 Effect::Accepted { turn, queued } => self.accepted.push((turn, queued)),
                 // Taken up again at once: whoever loads the session finds it in the middle of its turn.

@@ -101,6 +101,8 @@ impl World {
             files,
             process: None,
             background: false,
+            finding: None,
+            repeats: 0,
         });
         call
     }
