@@ -35,6 +35,7 @@ mod requests;
 mod rewound;
 mod schema;
 mod search;
+mod sent;
 mod shared;
 mod stores;
 mod write;
@@ -52,8 +53,9 @@ pub use mirror::MirrorState;
 pub use project::ProjectStore;
 pub use projections::ProjectionStats;
 pub use record::{
-    Archived, Counters, Elsewhere, IndexedSession, ItemPage, ListFilter, ListPage, LoadedView, ProjectRecord,
-    RequestBody, RequestEntry, ResolvedEvent, SessionOrigin, SessionRecord, SessionRow, ViewItem,
+    AllSent, Archived, Counters, DamagedRequest, Elsewhere, IndexedSession, ItemPage, ListFilter, ListPage, LoadedView,
+    ProjectRecord, RequestBody, RequestEntry, ResolvedEvent, SentRequest, SessionOrigin, SessionRecord, SessionRow,
+    ViewItem,
 };
 pub use search::{ItemHit, Room, Scanned, Search};
 pub use stores::Stores;
