@@ -134,8 +134,8 @@ pub struct ListFilter {
     pub states: Vec<SessionState>,
     /// Whether archived ones are among them.
     pub archived: Archived,
-    /// Where the page before ended.
-    pub cursor: Option<String>,
+    /// Where the page before ended: its `next`.
+    pub cursor: Option<i64>,
     /// At most this many.
     pub limit: usize,
 }
@@ -157,8 +157,8 @@ pub enum Archived {
 pub struct ListPage {
     /// Sessions, the one that changed last first.
     pub sessions: Vec<IndexedSession>,
-    /// Where the next page begins; none at the end.
-    pub next: Option<String>,
+    /// Where the next page begins, always above 0; none at the end.
+    pub next: Option<i64>,
 }
 
 /// An item with the text that the view shows of it, where that is not its own.
