@@ -133,7 +133,7 @@ async fn a_cursor_that_no_page_gave_is_refused_and_does_not_begin_at_the_first_p
     let searched = format!("{session}:7");
     for (method, more, cursors) in [
         ("session/list", json!({}), ["", "soon", "0", "-1", "+1", "01", "99999999999999999999", searched.as_str()]),
-        ("transcript/search", json!({"query": "x"}), ["", "soon", "0", "-1", ":", "x:1", "7:", "7"]),
+        ("transcript/search", json!({"query": "x"}), ["", "soon", "0", "-1", ":", "x:y", "7:", "7"]),
     ] {
         for cursor in cursors {
             let mut params = more.clone();
