@@ -1,5 +1,5 @@
 // Made by `node generate.mjs` from ../schema/plimsoll.schema.json: change the Rust types, not this file.
-// schema: c75e28a6434952d6
+// schema: a857ef37e3364197
 
 /**
  * The version of the protocol that these types describe.
@@ -846,7 +846,7 @@ export interface Done {}
  */
 export interface ProjectOpenParams {
   /**
-   * Absolute paths of existing folders; the first names the project.
+   * Absolute paths of existing folders; the first names the project. What it has beside them stays.
    *
    * @minItems 1
    */

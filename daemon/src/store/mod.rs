@@ -33,6 +33,7 @@ mod relocate;
 mod repair;
 mod requests;
 mod rewound;
+mod roots;
 mod schema;
 mod search;
 mod sent;
