@@ -1,5 +1,5 @@
 // Made by `node generate.mjs` from ../schema/plimsoll.schema.json: change the Rust types, not this file.
-// schema: 60828fe0b1923562
+// schema: a857ef37e3364197
 
 /**
  * The version of the protocol that these types describe.
@@ -846,7 +846,7 @@ export interface Done {}
  */
 export interface ProjectOpenParams {
   /**
-   * Absolute paths of existing folders; the first names the project.
+   * Absolute paths of existing folders; the first names the project. What it has beside them stays.
    *
    * @minItems 1
    */
@@ -2658,6 +2658,11 @@ export interface RequestInfo {
    * Why it failed.
    */
   error?: string | null;
+  /**
+   * What is wrong with a stored text that it was made of: it can no longer be shown or replayed as it was sent. Then
+   * `tokens` and `cachedExpected` are 0, and `kept` and `break` are absent.
+   */
+  damaged?: string | null;
 }
 /**
  * Tokens. `input` is everything that was sent, cached parts included.

@@ -346,6 +346,22 @@ mod tests {
         assert_eq!(given(hub.next(&mut Position::default())), ["#1"]);
     }
 
+    /// A client has the text of the first try; whoever comes later has none of it.
+    #[test]
+    fn a_text_that_is_asked_for_anew_is_told_from_its_beginning() {
+        let hub = Hub::new(Seq(0));
+        let (mut early, mut between) = (Position::default(), Position::default());
+        hub.append(&text("First"));
+        assert_eq!(given(hub.next(&mut early)), ["0:First"]);
+        hub.forget_blocks();
+        assert!(matches!(hub.next(&mut between), Next::Nothing));
+        hub.append(&text("Se"));
+        hub.append(&text("cond"));
+        for position in [&mut early, &mut between, &mut Position::default()] {
+            assert_eq!(given(hub.next(position)), ["0:Second"]);
+        }
+    }
+
     #[test]
     fn events_that_are_no_longer_kept_are_read_from_the_store() {
         let hub = Hub::new(Seq(0));

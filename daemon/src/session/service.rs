@@ -171,7 +171,7 @@ impl Service {
         let record = self.inner.stores.project_for(&folders, now()).await.map_err(|error| store_error(&error))?;
         // What a first prompt will want to know is collected from now on.
         let project = self.project(&record.key).await?;
-        project.stand_on(&record.roots);
+        project.stand_on(&record.roots).await.map_err(|error| store_error(&error))?;
         Ok(project.info(record))
     }
 

@@ -119,6 +119,12 @@ return {
     'a block that begins again replaces what was there; one that is told again after a reconnect does not',
     function()
       check({ text(0, 'First try'), text(0, 'Second') }, { '▌ Plimsoll', 'Second' })
+      -- What was behind it goes with it, and what stood in its place as another kind.
+      check({ text(0, 'One'), text(0, 'Two', { block = 1 }), text(0, 'Uno') }, { '▌ Plimsoll', 'Uno' })
+      check(
+        { { type = 'reasoningDelta', turn = 1, step = 1, block = 0, offset = 0, text = 'Hm' }, text(0, 'Uno') },
+        { '▌ Plimsoll', 'Uno' }
+      )
       local conversation = check({ text(0, 'One, ') }, { '▌ Plimsoll', 'One, ' })
       conversation:followed_anew()
       conversation:apply(text(0, 'One, two'))
