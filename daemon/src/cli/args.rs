@@ -52,7 +52,7 @@ the daemon first starts it; it ends by itself when nobody has needed it for a wh
 #[derive(Debug, Parser)]
 #[command(
     name = "plimsoll",
-    version,
+    version = super::build::version(),
     max_term_width = 100,
     disable_help_subcommand = true,
     arg_required_else_help = true

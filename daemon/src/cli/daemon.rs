@@ -123,7 +123,7 @@ fn run(audience: Audience, report: &mut impl FnMut(Readiness)) -> Result<Ran, Da
     origin::protect();
     let idle = IdleStop::begin(&folders);
     let (socket, listener) = Socket::bind(&path, &lock)?;
-    let holder = Holder { pid: std::process::id(), socket: path, version: build::VERSION.to_owned(), stopped: false };
+    let holder = Holder { pid: std::process::id(), socket: path, version: build::version().to_owned(), stopped: false };
     lock.announce(&holder).map_err(|source| DaemonError::Lock { path: folders.lock_file(), source })?;
     let leave = Leave { executable: build::own().cloned(), every: LOOK_FOR_LEAVING, soon: LOOK_FOR_REST };
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -39,7 +39,7 @@ impl Parts {
         let life = Life::new(Identity {
             pid: std::process::id(),
             socket: socket.to_owned(),
-            version: build::VERSION.to_owned(),
+            version: build::version().to_owned(),
             build: build::id().to_owned(),
             binary: build::binary().map(|binary| Binary { path: None, ..binary }),
             started_at: Timestamp(i64::try_from(now.as_millis()).unwrap_or(i64::MAX)),
