@@ -5,7 +5,7 @@ use plimsoll_tests::client::{Client, Framing};
 use plimsoll_tests::daemon::TestDaemon;
 use plimsoll_tests::in_time;
 use plimsoll_tests::machine::{Machine, Version};
-use plimsoll_tests::model_server::{Gate, ModelServer, Script, Step};
+use plimsoll_tests::model_server::{Call, Gate, ModelServer, Script, Step};
 use plimsoll_tests::told::told;
 use plimsoll_tests::workspace::Workspace;
 use serde_json::{Value, json};
@@ -226,4 +226,34 @@ async fn a_daemon_whose_own_file_is_replaced_makes_room_with_clients_connected()
     std::fs::rename(&next, &program).unwrap();
     watched.gone().await;
     client.closed().await;
+}
+
+#[tokio::test]
+async fn a_command_in_the_background_holds_the_daemon_until_it_ends() {
+    let command = json!({"command": "mkfifo gate; cat gate", "is_background": true});
+    let steps = [Step::calls([Call::new("run_terminal_cmd", command)]), Step::say("It runs.")];
+    let server = ModelServer::start(Script::new(steps)).await;
+    let machine = Machine::new(plimsoll_tests::binary!()).model(&server, Api::OpenaiChat, "full");
+    let newer = machine.other_build(LATER);
+    let mut daemon = machine.daemon().await;
+    let workspace = Workspace::new();
+    let client = daemon.client().await;
+    let session = client.session(&workspace).await;
+    assert_eq!(client.turn(&session, "start it").await["stopReason"], "endTurn");
+    let mut bridge = bridge(daemon.machine(), Some(&newer), "stdio");
+    let other = Client::editor_of(&mut bridge, Framing::Lines);
+    other.initialize().await;
+    let status = other.ok("daemon/status", json!({})).await;
+    assert_eq!((&status["pid"], &status["turns"]), (&json!(daemon.pid()), &json!(0)));
+    assert_eq!((&status["jobs"], &status["restartPending"]), (&json!(1), &json!(true)));
+    let gate = workspace.path().join("gate");
+    in_time("the command reads", tokio::task::spawn_blocking(move || std::fs::write(gate, "go\n")))
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(daemon.ended().await.success());
+    client.closed().await;
+    let events = client.events();
+    assert!(events.iter().any(|event| is(event, "taskEnded")), "{events:#?}");
+    server.assert_clean();
 }
