@@ -1,5 +1,5 @@
 // Made by `node generate.mjs` from ../schema/plimsoll.schema.json: change the Rust types, not this file.
-// schema: 60828fe0b1923562
+// schema: e67a2c72228199db
 
 /**
  * The version of the protocol that these types describe.
@@ -651,9 +651,13 @@ export type SessionEvent = {
   | {
       type: "closed";
       /**
-       * Why, for people.
+       * Why.
        */
-      reason: string;
+      reason: CloseReason;
+      /**
+       * The same for people.
+       */
+      message: string;
     }
 );
 /**
@@ -671,6 +675,11 @@ export type StopReason =
   | "crashed"
   | "internal"
   | (string & {});
+/**
+ * Why a subscription ended.
+ */
+export type CloseReason =
+  "daemonStopped" | "daemonEnds" | "sessionDeleted" | "sessionEnded" | "storeFailed" | (string & {});
 /**
  * What went wrong.
  */

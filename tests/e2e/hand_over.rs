@@ -76,7 +76,8 @@ async fn takes_over(newer: impl Fn(&Machine) -> PathBuf, version: &str) {
         client.closed().await;
         let events = client.events();
         assert_eq!(told(&events, 0).last().unwrap(), "turn 1 ends: endTurn");
-        assert!(is(events.last().unwrap(), "closed"), "{events:#?}");
+        let last = events.last().unwrap();
+        assert_eq!((&last["type"], &last["reason"]), (&json!("closed"), &json!("daemonEnds")), "{events:#?}");
     }
     assert_eq!(in_time("the bridge's end", old_bridge.wait()).await.unwrap().code(), Some(4));
     let before = told(&old.events(), 0);

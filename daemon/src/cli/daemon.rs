@@ -12,6 +12,7 @@ use super::{out, reach, successor};
 use crate::config::{ConfigError, FolderError, Folders};
 use crate::process::origin;
 use crate::rpc::life::{Life, RestartPending};
+use crate::session::api::CloseReason;
 use crate::shutdown::{self, Shutdown};
 use crate::telemetry::{self, Audience, TelemetryError};
 use std::io;
@@ -195,10 +196,10 @@ async fn serve(
         |stream| daemon.clone().connection(stream),
     )
     .await;
-    let why = match reason {
-        Reason::Requested => "asked to",
-        Reason::Idle => "nobody needs it",
-        Reason::Replaced => "another build took its place",
+    let (why, told_clients) = match reason {
+        Reason::Requested => ("asked to", CloseReason::DaemonStopped),
+        Reason::Idle => ("nobody needs it", CloseReason::DaemonEnds),
+        Reason::Replaced => ("another build took its place", CloseReason::DaemonEnds),
     };
     tracing::info!(connections = connections.len(), "ending: {why}");
     if reason == Reason::Requested {
@@ -208,7 +209,7 @@ async fn serve(
     // lock. Signals are still heard: a second interrupt ends at once.
     socket.remove();
     shutdown.request();
-    if timeout(TURNS_END_WITHIN, daemon.shutdown()).await.is_err() {
+    if timeout(TURNS_END_WITHIN, daemon.shutdown(told_clients)).await.is_err() {
         tracing::error!("running turns did not end in time; they will be found as interrupted");
     }
     daemon.close_connections();

@@ -6,6 +6,7 @@ use crate::config::Folders;
 use crate::process::Helper;
 use crate::rpc;
 use crate::rpc::life::{Identity, Life};
+use crate::session::api::CloseReason;
 use crate::session::service::Service;
 use crate::store::{StoreError, Stores};
 use plimsoll_core::time::Timestamp;
@@ -82,9 +83,9 @@ impl Parts {
         self.life.stop_requested().await;
     }
 
-    /// Interrupts running turns and waits until all is stored.
-    pub async fn shutdown(&self) {
-        self.service.shutdown().await;
+    /// Interrupts running turns and waits until all is stored. Who follows a session is told the reason.
+    pub async fn shutdown(&self, reason: CloseReason) {
+        self.service.shutdown(reason).await;
     }
 
     /// Lets connections end when they have said what they still have to say.
