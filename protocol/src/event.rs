@@ -217,7 +217,7 @@ pub enum StopReason {
 pub enum CloseReason {
     /// Somebody stopped the daemon: connect again when the user needs it.
     DaemonStopped,
-    /// The daemon ends by itself, to make room for another build for example: connect again.
+    /// The daemon ends and another one may follow, at an upgrade or a restart for example: connect again.
     DaemonEnds,
     /// The session was deleted.
     SessionDeleted,

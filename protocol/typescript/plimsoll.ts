@@ -1,5 +1,5 @@
 // Made by `node generate.mjs` from ../schema/plimsoll.schema.json: change the Rust types, not this file.
-// schema: e67a2c72228199db
+// schema: 8ad5a7682a77ef94
 
 /**
  * The version of the protocol that these types describe.
@@ -3290,6 +3290,10 @@ export interface Damaged {
  * Parameters of `daemon/stop`.
  */
 export interface DaemonStopParams {
+  /**
+   * Whether the caller starts another daemon at once: who is connected is told to connect again.
+   */
+  restart?: boolean | null;
   /**
    * The client's key for this call.
    */

@@ -48,6 +48,29 @@ async fn who_is_connected_when_somebody_stops_the_daemon_is_told_so() {
 }
 
 #[tokio::test]
+async fn who_is_connected_at_a_restart_is_told_to_connect_again() {
+    let machine = Machine::new(plimsoll_tests::binary!());
+    let workspace = Workspace::new();
+    let mut first = bridge(&machine);
+    let follows = Client::editor_of(&mut first, Framing::Lines);
+    follows.initialize().await;
+    let session = follows.session(&workspace).await;
+    let before = machine.daemon_pid();
+    let restart = machine.command(Path::new("/"), &["restart"]).output();
+    assert!(in_time("the restart", restart).await.unwrap().status.success());
+    follows.closed().await;
+    assert_eq!(reasons(&follows), ["daemonEnds"]);
+    assert_eq!(end(first).await.status.code(), Some(4));
+    let after = machine.daemon_pid();
+    assert!(after.is_some() && after != before, "{before:?} {after:?}");
+    let mut second = bridge(&machine);
+    let again = Client::editor_of(&mut second, Framing::Lines);
+    again.initialize().await;
+    again.attach(&session, 0).await;
+    assert_eq!(machine.daemon_pid(), after);
+}
+
+#[tokio::test]
 async fn a_deleted_session_is_not_taken_for_one_whose_daemon_ended() {
     let daemon = Machine::new(plimsoll_tests::binary!()).daemon().await;
     let workspace = Workspace::new();

@@ -197,12 +197,13 @@ async fn serve(
     )
     .await;
     let (why, told_clients) = match reason {
+        Reason::Requested if daemon.life().is_started_again() => ("asked to start again", CloseReason::DaemonEnds),
         Reason::Requested => ("asked to", CloseReason::DaemonStopped),
         Reason::Idle => ("nobody needs it", CloseReason::DaemonEnds),
         Reason::Replaced => ("another build took its place", CloseReason::DaemonEnds),
     };
     tracing::info!(connections = connections.len(), "ending: {why}");
-    if reason == Reason::Requested {
+    if told_clients == CloseReason::DaemonStopped {
         (told.stopped)();
     }
     // Nobody can begin anything from here on; whoever tries finds no socket and starts a successor, which waits for the

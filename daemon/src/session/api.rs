@@ -309,7 +309,7 @@ pub enum Update {
 pub enum CloseReason {
     /// Somebody asked the daemon to end.
     DaemonStopped,
-    /// The daemon ends by itself: another build takes its place, or nobody needs it.
+    /// The daemon ends: another one takes its place, or nobody needs it.
     DaemonEnds,
     /// The session was deleted.
     SessionDeleted,
