@@ -1,5 +1,5 @@
 // Made by `node generate.mjs` from ../schema/plimsoll.schema.json: change the Rust types, not this file.
-// schema: a857ef37e3364197
+// schema: b9fa21dd09894f1d
 
 /**
  * The version of the protocol that these types describe.
@@ -651,9 +651,13 @@ export type SessionEvent = {
   | {
       type: "closed";
       /**
-       * Why, for people.
+       * Why.
        */
-      reason: string;
+      reason: CloseReason;
+      /**
+       * The same for people.
+       */
+      message: string;
     }
 );
 /**
@@ -671,6 +675,11 @@ export type StopReason =
   | "crashed"
   | "internal"
   | (string & {});
+/**
+ * Why a subscription ended.
+ */
+export type CloseReason =
+  "daemonStopped" | "daemonEnds" | "sessionDeleted" | "sessionEnded" | "storeFailed" | (string & {});
 /**
  * What went wrong.
  */
@@ -3286,6 +3295,10 @@ export interface Damaged {
  * Parameters of `daemon/stop`.
  */
 export interface DaemonStopParams {
+  /**
+   * Whether the caller starts another daemon at once: who is connected is told to connect again.
+   */
+  restart?: boolean | null;
   /**
    * The client's key for this call.
    */

@@ -439,8 +439,12 @@ return {
       assert(told and told:find('`itemAdded` cannot be shown', 1, true), told)
       take(5, 'five')
       equal('five', session.conversation:lines()[#session.conversation:lines()])
-      session:take({ type = 'closed', reason = 'you are slow' })
+      session:take({ type = 'closed', reason = 'storeFailed', message = 'no events' })
       equal({ 'session/attach', 5 }, calls[#calls])
+      -- A daemon that ends is attached to by the next connection.
+      local count = #calls
+      session:take({ type = 'closed', reason = 'daemonEnds', message = 'the daemon ends' })
+      equal({ count, nil }, { #calls, session.subscription })
       client.try = try
       sessions.current = nil
     end,
