@@ -14,7 +14,7 @@ pub mod version;
 
 pub use observe::observe;
 pub use open::{OpenError, open_dir, open_file};
-pub use put::{PutError, put, put_link, remove};
+pub use put::{PutError, put, put_by, put_link, remove, remove_by};
 pub use read::{Ask, Page, ReadError, Text, read_text};
 pub use version::Version;
 
