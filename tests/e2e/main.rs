@@ -18,6 +18,7 @@ mod bad_input;
 mod bridges;
 mod chat;
 mod commands;
+mod concurrent_edits;
 mod config;
 mod conformance;
 mod consent;
