@@ -19,6 +19,7 @@ mod bridges;
 mod chat;
 mod closed;
 mod commands;
+mod concurrent_edits;
 mod config;
 mod conformance;
 mod consent;

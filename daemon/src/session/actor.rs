@@ -4,6 +4,7 @@ use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, CloseReason, When
 use super::checkpoint::{Undo, Undone};
 use super::driver::Driver;
 use super::setup::TurnSetup;
+use plimsoll_core::checkpoint::How;
 use plimsoll_core::id::TurnNo;
 use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::tool::outcome::TaskEnd;
@@ -91,6 +92,8 @@ pub enum Msg {
     Rewind {
         /// The first turn that leaves the view.
         turn: TurnNo,
+        /// Whether, and how, what the turns wrote is undone.
+        files: Option<How>,
         /// Answered when it is stored.
         reply: oneshot::Sender<Result<(), ApiError>>,
     },
@@ -191,8 +194,8 @@ async fn take(driver: &mut Driver, message: Msg, closing: &mut Vec<oneshot::Send
         Msg::Rewind { reply, .. } if !closing.is_empty() => {
             let _ = reply.send(Err(closing_error()));
         }
-        Msg::Rewind { turn, reply } => {
-            let _ = reply.send(driver.rewind(turn).await);
+        Msg::Rewind { turn, files, reply } => {
+            let _ = reply.send(driver.rewind(turn, files).await);
         }
         Msg::Dry { setup, prompt, reply } => {
             let _ = reply.send(driver.dry(&setup, prompt).await);

@@ -27,5 +27,6 @@ mod setup;
 mod subscription;
 mod tasks;
 pub mod transfer;
+mod whole;
 
 pub use subscription::Subscription;

@@ -286,10 +286,11 @@ async fn history_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn e
     let ForkParams { session, item, title, idempotency_key } = p;
     let _ = HistoryApiClient::fork(recorder, session, item, title, idempotency_key).await;
 
-    let p = RewindParams { session: "s".into(), turn: 3, idempotency_key: some("k") };
+    let (files, skip) = (Some(true), Some(true));
+    let p = RewindParams { session: "s".into(), turn: 3, files, skip, idempotency_key: some("k") };
     expect("session/rewind", &p);
-    let RewindParams { session, turn, idempotency_key } = p;
-    let _ = HistoryApiClient::rewind(recorder, session, turn, idempotency_key).await;
+    let RewindParams { session, turn, files, skip, idempotency_key } = p;
+    let _ = HistoryApiClient::rewind(recorder, session, turn, files, skip, idempotency_key).await;
 
     let p = ExportParams { session: "s".into(), format: ExportFormat::Jsonl, offset: Some(7), limit: Some(9) };
     expect("session/export", &p);
