@@ -173,6 +173,7 @@ fn body(body: &ItemBody, projection: Option<&str>) -> transcript::ItemBody {
                 MetaCause::PlanModeStill => "planModeStill",
                 MetaCause::PlanModeLeft => "planModeLeft",
                 MetaCause::TodosStale => "todosStale",
+                MetaCause::GoesOn => "goesOn",
             };
             transcript::ItemBody::Meta { cause: cause.to_owned(), text: meta.text.clone() }
         }
