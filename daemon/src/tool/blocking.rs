@@ -9,6 +9,11 @@ use tokio_util::sync::CancellationToken;
 pub struct Stop(CancellationToken);
 
 impl Stop {
+    /// For work that nobody ends early.
+    pub fn never() -> Self {
+        Self(CancellationToken::new())
+    }
+
     /// Looked at between steps of the work.
     pub fn is_set(&self) -> bool {
         self.0.is_cancelled()
