@@ -1,5 +1,5 @@
 // Made by `node generate.mjs` from ../schema/plimsoll.schema.json: change the Rust types, not this file.
-// schema: 60828fe0b1923562
+// schema: 7c0276efd0fad1cd
 
 /**
  * The version of the protocol that these types describe.
@@ -633,6 +633,24 @@ export type SessionEvent = {
        * For people, when the end was not a good one.
        */
       message?: string | null;
+      /**
+       * Files that the turn's calls changed: absolute paths, each once.
+       */
+      files?: string[];
+      /**
+       * The session's last test run; absent when there was none.
+       */
+      verification?: Verified | null;
+    }
+  | {
+      type: "operationChanged";
+      /**
+       * Its call.
+       */
+      call: string;
+    }
+  | {
+      type: "taskChanged";
     }
   | {
       type: "sessionChanged";
@@ -1309,6 +1327,14 @@ export interface SessionRewindParams {
    * The first turn that leaves the model's view; all later ones leave it too.
    */
   turn: number;
+  /**
+   * Undo what these turns wrote, before they leave. When a file cannot simply be restored, nothing is changed.
+   */
+  files?: boolean | null;
+  /**
+   * With `files`: leave out the files that cannot simply be restored.
+   */
+  skip?: boolean | null;
   /**
    * The client's key for this call.
    */
@@ -3285,6 +3311,27 @@ export interface DaemonStopParams {
    * The client's key for this call.
    */
   idempotencyKey?: string | null;
+}
+/**
+ * The last test run, beside the revision at a turn's end.
+ */
+export interface Verified {
+  /**
+   * Its call.
+   */
+  call: string;
+  /**
+   * Whether the tests passed, undisturbed.
+   */
+  passed: boolean;
+  /**
+   * The revision that it speaks of, such as `r42`.
+   */
+  revision: string;
+  /**
+   * Whether that is the revision now.
+   */
+  current: boolean;
 }
 /**
  * The `data` of every error.
