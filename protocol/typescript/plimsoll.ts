@@ -1,5 +1,5 @@
 // Made by `node generate.mjs` from ../schema/plimsoll.schema.json: change the Rust types, not this file.
-// schema: 7c0276efd0fad1cd
+// schema: b9fa21dd09894f1d
 
 /**
  * The version of the protocol that these types describe.
@@ -633,24 +633,6 @@ export type SessionEvent = {
        * For people, when the end was not a good one.
        */
       message?: string | null;
-      /**
-       * Files that the turn's calls changed: absolute paths, each once.
-       */
-      files?: string[];
-      /**
-       * The session's last test run; absent when there was none.
-       */
-      verification?: Verified | null;
-    }
-  | {
-      type: "operationChanged";
-      /**
-       * Its call.
-       */
-      call: string;
-    }
-  | {
-      type: "taskChanged";
     }
   | {
       type: "sessionChanged";
@@ -669,9 +651,13 @@ export type SessionEvent = {
   | {
       type: "closed";
       /**
-       * Why, for people.
+       * Why.
        */
-      reason: string;
+      reason: CloseReason;
+      /**
+       * The same for people.
+       */
+      message: string;
     }
 );
 /**
@@ -689,6 +675,11 @@ export type StopReason =
   | "crashed"
   | "internal"
   | (string & {});
+/**
+ * Why a subscription ended.
+ */
+export type CloseReason =
+  "daemonStopped" | "daemonEnds" | "sessionDeleted" | "sessionEnded" | "storeFailed" | (string & {});
 /**
  * What went wrong.
  */
@@ -864,7 +855,7 @@ export interface Done {}
  */
 export interface ProjectOpenParams {
   /**
-   * Absolute paths of existing folders; the first names the project.
+   * Absolute paths of existing folders; the first names the project. What it has beside them stays.
    *
    * @minItems 1
    */
@@ -1327,14 +1318,6 @@ export interface SessionRewindParams {
    * The first turn that leaves the model's view; all later ones leave it too.
    */
   turn: number;
-  /**
-   * Undo what these turns wrote, before they leave. When a file cannot simply be restored, nothing is changed.
-   */
-  files?: boolean | null;
-  /**
-   * With `files`: leave out the files that cannot simply be restored.
-   */
-  skip?: boolean | null;
   /**
    * The client's key for this call.
    */
@@ -2684,6 +2667,11 @@ export interface RequestInfo {
    * Why it failed.
    */
   error?: string | null;
+  /**
+   * What is wrong with a stored text that it was made of: it can no longer be shown or replayed as it was sent. Then
+   * `tokens` and `cachedExpected` are 0, and `kept` and `break` are absent.
+   */
+  damaged?: string | null;
 }
 /**
  * Tokens. `input` is everything that was sent, cached parts included.
@@ -3308,30 +3296,13 @@ export interface Damaged {
  */
 export interface DaemonStopParams {
   /**
+   * Whether the caller starts another daemon at once: who is connected is told to connect again.
+   */
+  restart?: boolean | null;
+  /**
    * The client's key for this call.
    */
   idempotencyKey?: string | null;
-}
-/**
- * The last test run, beside the revision at a turn's end.
- */
-export interface Verified {
-  /**
-   * Its call.
-   */
-  call: string;
-  /**
-   * Whether the tests passed, undisturbed.
-   */
-  passed: boolean;
-  /**
-   * The revision that it speaks of, such as `r42`.
-   */
-  revision: string;
-  /**
-   * Whether that is the revision now.
-   */
-  current: boolean;
 }
 /**
  * The `data` of every error.

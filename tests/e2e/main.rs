@@ -17,6 +17,7 @@ mod background;
 mod bad_input;
 mod bridges;
 mod chat;
+mod closed;
 mod commands;
 mod concurrent_edits;
 mod config;

@@ -1,6 +1,6 @@
 //! One actor per session: a mailbox, a select, and the machine. It owns every task that works for the session.
 
-use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, WhenBusy};
+use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, CloseReason, WhenBusy};
 use super::checkpoint::{Undo, Undone};
 use super::driver::Driver;
 use super::setup::TurnSetup;
@@ -119,6 +119,8 @@ pub enum Msg {
     TaskEnded(TaskEnd),
     /// Ends the actor once no turn runs; a running one is interrupted, those that wait never begin.
     Close {
+        /// What its subscriptions are told.
+        reason: CloseReason,
         /// Answered when all is stored.
         reply: oneshot::Sender<()>,
     },
@@ -154,9 +156,9 @@ pub(super) async fn run(mut driver: Driver, mut mailbox: mpsc::Receiver<Msg>) {
 
 async fn take(driver: &mut Driver, message: Msg, closing: &mut Vec<oneshot::Sender<()>>) {
     match message {
-        Msg::Close { reply } => {
+        Msg::Close { reason, reply } => {
             closing.push(reply);
-            driver.close().await;
+            driver.close(reason).await;
         }
         Msg::Prompt { reply, .. } if !closing.is_empty() => {
             let _ = reply.send(Err(closing_error()));

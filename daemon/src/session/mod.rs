@@ -14,6 +14,7 @@ mod editors;
 mod given;
 mod ground;
 pub mod hub;
+mod idle;
 pub mod inspect;
 mod lasting;
 mod live;

@@ -243,10 +243,10 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     expect("daemon/status", &json!({}));
     let _ = DaemonApiClient::status(&recorder).await;
 
-    let p = StopParams { idempotency_key: some("k") };
+    let p = StopParams { restart: Some(true), idempotency_key: some("k") };
     expect("daemon/stop", &p);
-    let StopParams { idempotency_key } = p;
-    let _ = recorder.stop(idempotency_key).await;
+    let StopParams { restart, idempotency_key } = p;
+    let _ = recorder.stop(restart, idempotency_key).await;
 
     assert_eq!(*recorder.calls.lock().unwrap(), expected);
     let document = plimsoll_protocol::schema::document();
