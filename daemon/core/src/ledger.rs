@@ -4,8 +4,10 @@
 //! and what has in fact changed ([`Finding`]). An operation whose end was not seen stays `unknown` for good; what evidence
 //! or the user says of it later is its finding, which settles it or does not.
 
+mod changed;
 mod finding;
 
+pub use changed::changed_files;
 pub use finding::{FileFinding, Finding, FoundBy, SeenFile, Stands, Verdict, judge};
 
 use crate::id::{CallId, Revision, TurnNo};

@@ -37,6 +37,7 @@ mod schema;
 mod search;
 mod shared;
 mod stores;
+mod verified;
 mod write;
 mod writer;
 

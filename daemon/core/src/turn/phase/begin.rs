@@ -58,6 +58,7 @@ impl Machine {
             environment: Box::default(),
             surroundings: Surroundings::Known,
             touched: Touched::default(),
+            changed: std::collections::BTreeSet::new(),
             key: prompt.key,
             phase: Phase::Collecting,
             usage: Usage::default(),

@@ -6,7 +6,7 @@ use super::super::state::{Given, Phase, Slot, SlotState};
 use super::suspend::is_what_was_asked;
 use crate::event::{Ask, AskChoice, AskResolution, EventBody};
 use crate::id::{AskId, CallId};
-use crate::ledger::{OpState, Operation, OperationFile, ProcessMark};
+use crate::ledger::{OpState, Operation, OperationFile, ProcessMark, changed_files};
 use crate::permission::policy::{Decision, decide, grants};
 use crate::permission::rule::Scope;
 use crate::tool::call::{Call, FileChange, Prepared};
@@ -328,6 +328,9 @@ impl Machine {
 
     /// The last state within one commit is the one that is written.
     pub(in crate::turn) fn hold_operation(&mut self, operation: Operation) {
+        if let Some(turn) = self.turn.as_mut().filter(|turn| turn.no == operation.turn) {
+            turn.changed.extend(changed_files(&operation).map(str::to_owned));
+        }
         self.held.operations.retain(|held| held.call != operation.call);
         self.held.operations.push(operation);
     }
