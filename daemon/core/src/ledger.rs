@@ -6,9 +6,13 @@
 
 mod changed;
 mod finding;
+mod settling;
+mod told;
 
 pub use changed::changed_files;
 pub use finding::{FileFinding, Finding, FoundBy, SeenFile, Stands, Verdict, judge};
+pub use settling::Resolution;
+pub use told::file_lines;
 
 use crate::id::{CallId, Revision, TurnNo};
 use crate::time::Timestamp;
