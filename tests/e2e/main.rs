@@ -56,6 +56,7 @@ mod purity;
 mod replay;
 mod requests;
 mod rules;
+mod run_tests;
 mod sandbox;
 mod search;
 mod secrets;

@@ -40,7 +40,7 @@ const FLOORS: &[&[&str]] = &[
     &["escape", "id", "ingest", "media", "path", "prompt", "time", "tokens"],
     &["edit", "tool", "workspace"],
     &["event", "ledger", "model", "permission", "transcript"],
-    &["checkpoint", "context", "task"],
+    &["checkpoint", "context", "task", "verification"],
     &["compaction", "reminder"],
     &["turn"],
 ];

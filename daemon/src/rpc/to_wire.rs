@@ -7,6 +7,7 @@ pub mod operation;
 mod page;
 pub mod request;
 pub mod search;
+mod tests_run;
 
 pub use page::page;
 
@@ -300,6 +301,7 @@ pub fn result_data(body: &Body) -> Value {
             "gap": task.gap.map(|(start, end)| json!({ "start": start, "end": end })),
             "run": result_data(&Body::Command(task.run.clone())),
         }),
+        Body::Tests(tests) => tests_run::wire(tests, result_data(&Body::Command(tests.run.clone()))),
     }
 }
 

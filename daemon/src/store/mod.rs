@@ -40,6 +40,7 @@ mod search;
 mod sent;
 mod shared;
 mod stores;
+mod verified;
 mod write;
 mod writer;
 

@@ -59,6 +59,8 @@ impl Reader<'_> {
             operations,
             shown: self.shown(sid)?,
             todos: self.todos(sid)?,
+            turn_files: self.turn_files(sid, running_turn)?,
+            verification: self.verification(sid)?,
             before_plan: self.before_plan(sid)?,
             revision: self.revision()?,
             session,

@@ -4,7 +4,7 @@ use super::ask::{self, question};
 use super::command::{Parsed, RedirectionKind, Unparsed, parse};
 use super::coverage::{By, Hit, Part, Terms, all, hits, judge};
 use super::leave::{Files, Leave};
-use super::policy::{Decision, Mode, Policy, Rules, Sandbox, Shell, cited, leave};
+use super::policy::{Chosen, Decision, Mode, Policy, Rules, Sandbox, Shell, cited, leave};
 use super::rule::{Commands, Matcher, Rule, Verdict};
 use crate::path::WorkspacePath;
 use crate::tool::call::{Prepared, Target, Zone};
@@ -20,7 +20,7 @@ pub fn decide(
     rules: &Rules<'_>,
     writes: &Rules<'_>,
     prepared: &Prepared,
-    command: &str,
+    (command, chosen): (&str, Chosen),
 ) -> Decision {
     let parsed = match policy.shell {
         Shell::Bash => parse(command),
@@ -88,6 +88,8 @@ pub fn decide(
         return question(format!("it acts outside the project, in {place}"), &[], leave);
     }
     let terms = Terms { allowed: &allowed, looking: held, writing: held && mode == Mode::AcceptEdits };
+    // What a project that is not trusted brings along does not run unasked.
+    let strange = chosen == Chosen::ByProject && !policy.trusted;
     let by_text = seen || allowed.contains(&Commands::All);
     let parts = parsed.as_ref().map(|parsed| judge(parsed, &terms));
     let by = if by_text { Some(By::Rule) } else { parts.as_ref().ok().and_then(|parts| all(parts)) };
@@ -95,8 +97,8 @@ pub fn decide(
         Some(By::Looking) => Decision::Allow(LOOKING),
         Some(By::Writing) => Decision::Allow(Leave { files: Files::Roots, network: false }),
         Some(By::Rule) => Decision::Allow(Leave { files: Files::Roots, network: true }),
-        None if mode == Mode::Auto && policy.sandbox == WHOLE => Decision::Allow(leave),
-        None => open(mode, policy, (prepared, command), &parsed, parts.ok().unwrap_or_default(), &terms),
+        None if mode == Mode::Auto && policy.sandbox == WHOLE && !strange => Decision::Allow(leave),
+        None => open(mode, policy, (prepared, command), &parsed, (parts.ok().unwrap_or_default(), strange), &terms),
     }
 }
 
@@ -109,7 +111,7 @@ fn open(
     policy: &Policy,
     (prepared, command): (&Prepared, &str),
     parsed: &Result<Parsed, Unparsed>,
-    parts: Vec<Part>,
+    (parts, strange): (Vec<Part>, bool),
     terms: &Terms<'_>,
 ) -> Decision {
     let outside = prepared.targets.iter().skip(1).find(|target| target.zone == Zone::Outside);
@@ -121,6 +123,9 @@ fn open(
         Ok(_) => ask::reason(&parts),
         Err(error) => format!("what it does cannot be told: {error}"),
     };
+    if strange {
+        reason = format!("it runs this project's own code, and the project is not trusted; {reason}");
+    }
     let mut asked = leave(mode);
     if mode == Mode::Auto {
         let missing = match (policy.sandbox.files, policy.sandbox.network) {
@@ -129,7 +134,9 @@ fn open(
             (true, false) => "network is not restricted here",
             (true, true) => "",
         };
-        reason = format!("{missing}; {reason}");
+        if !missing.is_empty() {
+            reason = format!("{missing}; {reason}");
+        }
         asked.network = !policy.sandbox.network;
     }
     let rules = match parsed {

@@ -20,6 +20,7 @@ use crate::time::Timestamp;
 use crate::tool::outcome::{TaskEnd, Todo};
 use crate::transcript::batch::{Batch, SessionState};
 use crate::transcript::item::{Item, ItemBody, MetaCause, Notice, NoticeCause};
+use crate::verification::Verification;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Prompts that may wait behind a running turn; more are refused by the session's service.
@@ -62,6 +63,8 @@ pub struct Machine {
     pub(super) ended: Vec<TaskEnd>,
     /// Those of whose end a result has told the model.
     pub(super) seen_ended: BTreeSet<CallId>,
+    /// The last test run.
+    pub(super) verification: Option<Verification>,
     /// Tokens of all requests of the session.
     pub(super) usage: Usage,
     /// How the model's counts compare with the estimate, and whether that was learned since it was told.
@@ -101,6 +104,7 @@ impl Machine {
             ended: Vec::new(),
             seen_ended: loaded.untold.iter().copied().collect(),
             revision: loaded.revision,
+            verification: loaded.verification.clone(),
             titled: loaded.titled,
             before_plan: loaded.before_plan,
             usage: loaded.usage,

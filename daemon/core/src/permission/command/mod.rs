@@ -19,7 +19,7 @@ pub(super) mod wrapper;
 use std::fmt;
 
 pub use tree::parse;
-pub use word::{Value, Word};
+pub use word::{Value, Word, quote};
 
 /// Longest command that is looked into, in bytes. Nobody reads more in a question either.
 pub const MAX_TEXT: usize = 16 * 1024;

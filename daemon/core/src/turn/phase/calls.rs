@@ -7,7 +7,7 @@ use super::operations::{Repeat, asked_again};
 use super::suspend::is_what_was_asked;
 use crate::event::{Ask, AskChoice, AskOption, AskResolution, EventBody};
 use crate::id::{AskId, CallId};
-use crate::ledger::{OpState, Operation, OperationFile, ProcessMark};
+use crate::ledger::{OpState, Operation, OperationFile, ProcessMark, changed_files};
 use crate::permission::leave::Leave;
 use crate::permission::policy::{Decision, decide, grants};
 use crate::permission::rule::Scope;
@@ -366,6 +366,9 @@ impl Machine {
 
     /// The last state within one commit is the one that is written.
     pub(in crate::turn) fn hold_operation(&mut self, operation: Operation) {
+        if let Some(turn) = self.turn.as_mut().filter(|turn| turn.no == operation.turn) {
+            turn.changed.extend(changed_files(&operation).map(str::to_owned));
+        }
         self.held.operations.retain(|held| held.call != operation.call);
         self.held.operations.push(operation);
     }

@@ -284,7 +284,20 @@ impl Stored {
                 })
                 .collect(),
             task: None,
-            verification: None,
+            turn_files: {
+                let running = started.difference(&completed).next().copied();
+                let of_turn = self.operations.values().filter(|operation| Some(operation.turn) == running);
+                of_turn.flat_map(crate::ledger::changed_files).map(str::to_owned).collect()
+            },
+            verification: viewed.iter().rev().find_map(|item| match &item.body {
+                ItemBody::ToolResult(result) => match &result.outcome.body {
+                    crate::tool::outcome::Body::Tests(run) => {
+                        crate::verification::Verification::of(result.call, run, item.at)
+                    }
+                    _ => None,
+                },
+                _ => None,
+            }),
             todos: todos(&viewed),
             before_plan: self.before_plan,
             open_calls: calls.filter(|(call, ..)| !answered(*call)).collect(),
