@@ -34,6 +34,7 @@ mod show;
 mod socket;
 mod start;
 mod successor;
+mod task;
 mod undo;
 mod wiring;
 

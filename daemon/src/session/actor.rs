@@ -4,8 +4,10 @@ use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, WhenBusy};
 use super::checkpoint::{Undo, Undone};
 use super::driver::Driver;
 use super::setup::TurnSetup;
+use super::task::TaskInfo;
 use plimsoll_core::id::TurnNo;
 use plimsoll_core::permission::policy::Mode;
+use plimsoll_core::task::change::Change;
 use plimsoll_core::tool::outcome::TaskEnd;
 use plimsoll_core::turn::input::{InputBody, Prompt};
 use plimsoll_core::turn::preview::Dry;
@@ -86,6 +88,18 @@ pub enum Msg {
         undo: Undo,
         /// What came of it.
         reply: oneshot::Sender<Result<Undone, ApiError>>,
+    },
+    /// A client wants to know the task.
+    Task {
+        /// The task.
+        reply: oneshot::Sender<Result<TaskInfo, ApiError>>,
+    },
+    /// A client changes the task.
+    SetTask {
+        /// What changes.
+        change: Box<Change>,
+        /// The task, once it is stored.
+        reply: oneshot::Sender<Result<TaskInfo, ApiError>>,
     },
     /// The conversation goes back.
     Rewind {
@@ -185,6 +199,12 @@ async fn take(driver: &mut Driver, message: Msg, closing: &mut Vec<oneshot::Send
         }
         Msg::Undo { undo, reply } => {
             let _ = reply.send(driver.undo(undo).await);
+        }
+        Msg::Task { reply } => {
+            let _ = reply.send(driver.task().await);
+        }
+        Msg::SetTask { change, reply } => {
+            let _ = reply.send(driver.set_task(*change).await);
         }
         Msg::Rewind { reply, .. } if !closing.is_empty() => {
             let _ = reply.send(Err(closing_error()));

@@ -108,7 +108,7 @@ pub(super) async fn recover_session(
     Ok(())
 }
 
-async fn load(store: &ProjectStore, id: &SessionId) -> Result<Loaded, StoreError> {
+pub(super) async fn load(store: &ProjectStore, id: &SessionId) -> Result<Loaded, StoreError> {
     let view = store.load_view(id).await?;
     let answered = store.granted(id).await?;
     let chosen = answered.iter().flat_map(|ask| {
@@ -143,7 +143,7 @@ fn loaded(view: LoadedView, grants: Vec<Rule>) -> Loaded {
         grants,
         untold: view.untold,
         shown: view.shown,
-        task: None,
+        task: view.task,
         verification: None,
         todos: view.todos,
         before_plan: view.before_plan.and_then(|mode| mode.parse().ok()),

@@ -37,6 +37,7 @@ mod schema;
 mod search;
 mod shared;
 mod stores;
+mod task;
 mod write;
 mod writer;
 
@@ -57,3 +58,4 @@ pub use record::{
 };
 pub use search::{ItemHit, Room, Scanned, Search};
 pub use stores::Stores;
+pub use task::{Cited, Shown};

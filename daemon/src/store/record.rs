@@ -229,6 +229,8 @@ pub struct LoadedView {
     pub before_plan: Option<String>,
     /// The todo list as last written.
     pub todos: Vec<Todo>,
+    /// The task; none where there never was one.
+    pub task: Option<plimsoll_core::task::Task>,
     /// The project's revision that was last cited.
     pub revision: plimsoll_core::id::Revision,
 }

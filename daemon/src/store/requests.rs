@@ -59,6 +59,7 @@ impl Reader<'_> {
             operations,
             shown: self.shown(sid)?,
             todos: self.todos(sid)?,
+            task: self.task(sid)?,
             before_plan: self.before_plan(sid)?,
             revision: self.revision()?,
             session,

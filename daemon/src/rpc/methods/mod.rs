@@ -6,6 +6,7 @@ mod config;
 mod context;
 mod daemon;
 mod editor;
+mod evidence;
 mod history;
 pub(super) mod life;
 mod memory;
@@ -18,6 +19,7 @@ mod request;
 mod rule;
 mod session;
 mod skill;
+mod task;
 mod todo;
 mod transcript;
 mod turn;
@@ -36,6 +38,7 @@ use plimsoll_protocol::context::ContextApiServer as _;
 use plimsoll_protocol::daemon::DaemonApiServer as _;
 use plimsoll_protocol::editor::EditorApiServer as _;
 use plimsoll_protocol::error::ErrorKind;
+use plimsoll_protocol::evidence::EvidenceApiServer as _;
 use plimsoll_protocol::history::HistoryApiServer as _;
 use plimsoll_protocol::life::LifeApiServer as _;
 use plimsoll_protocol::memory::MemoryApiServer as _;
@@ -47,6 +50,7 @@ use plimsoll_protocol::request::RequestApiServer as _;
 use plimsoll_protocol::rule::RuleApiServer as _;
 use plimsoll_protocol::session::SessionApiServer as _;
 use plimsoll_protocol::skill::SkillApiServer as _;
+use plimsoll_protocol::task::TaskApiServer as _;
 use plimsoll_protocol::todo::TodoApiServer as _;
 use plimsoll_protocol::transcript::TranscriptApiServer as _;
 use plimsoll_protocol::turn::TurnApiServer as _;
@@ -56,7 +60,7 @@ use std::sync::{Arc, OnceLock};
 pub fn module(service: Service, life: Life) -> Methods {
     let steered = life.steered();
     let names = Arc::new(OnceLock::new());
-    let parts: [Methods; 20] = [
+    let parts: [Methods; 22] = [
         life::Methods { life: life.clone(), names: Arc::clone(&names) }.into_rpc().into(),
         daemon::Methods { life: life.clone(), service: service.clone() }.into_rpc().into(),
         project::Methods { service: service.clone() }.into_rpc().into(),
@@ -70,6 +74,8 @@ pub fn module(service: Service, life: Life) -> Methods {
         skill::Methods { service: service.clone() }.into_rpc().into(),
         prompt::Methods { service: service.clone() }.into_rpc().into(),
         todo::Methods { service: service.clone() }.into_rpc().into(),
+        task::Methods { service: service.clone(), set: repeat::Repeats::default() }.into_rpc().into(),
+        evidence::Methods { service: service.clone() }.into_rpc().into(),
         checkpoint::Methods { service: service.clone() }.into_rpc().into(),
         context::Methods { service: service.clone() }.into_rpc().into(),
         config::Methods { service: service.clone() }.into_rpc().into(),

@@ -127,7 +127,7 @@ impl Machine {
         };
         let settings = &self.settings;
         let allowed = asked.is_some_and(|ask| is_what_was_asked(&ask, prepared));
-        match decide(settings.mode, &settings.policy, &self.grants, spec, prepared) {
+        match decide(settings.mode, &settings.policy, &self.own_rules(), spec, prepared) {
             Decision::Ask { leave, .. } if allowed => {
                 if let Some(slot) = self.slot(id) {
                     slot.state = SlotState::Ready(prepared.clone(), leave);
@@ -140,7 +140,8 @@ impl Machine {
             }
             Decision::Deny(reason) => {
                 self.record(id, prepared, OpState::Denied);
-                let text = format!("Not run: {reason}. Take another way.");
+                let words = self.words_behind(spec, prepared);
+                let text = format!("Not run: {reason}{words}. Take another way.");
                 self.settle(id, Outcome { status: Status::Denied, body: Body::Text(text) });
             }
             Decision::Ask { reason, options, leave } => {
@@ -363,6 +364,9 @@ impl Machine {
         }
         for (call, prepared, _) in &starting {
             self.record(call.id, prepared, OpState::Running);
+            if !prepared.changes.is_empty() {
+                self.reopen_task();
+            }
             self.add_event(EventBody::ToolStarted { call: call.id, title: prepared.title.clone() });
         }
         self.commit();

@@ -19,6 +19,7 @@ impl Machine {
                 None => return,
             },
             "enter_plan_mode" => self.enter_plan_mode(),
+            "update_task" => return self.update_task(call),
             super::plan::EXIT => return self.exit_plan_mode(call),
             other => Outcome::failed(format!("`{other}` cannot be called here.")),
         };
@@ -32,9 +33,8 @@ impl Machine {
             return;
         }
         let outcome = match result {
-            Ok(Consulted::Operation { .. } | Consulted::Citations { .. }) => {
-                Outcome::failed("This build cannot use what was found.")
-            }
+            Ok(Consulted::Citations(found)) => self.cited(id, found),
+            Ok(Consulted::Operation { .. }) => Outcome::failed("This build cannot use what was found."),
             Err(why) => Outcome::failed(why),
         };
         self.settle(id, outcome);

@@ -17,3 +17,4 @@ mod rules;
 mod save;
 mod seen;
 pub(super) mod suspend;
+pub(super) mod task;

@@ -85,12 +85,16 @@ impl Machine {
             operation.at = now;
             let operation = operation.clone();
             let unknown = operation.state == OpState::Unknown;
+            let changed = unknown || revision > operation.revision;
             if goes_on {
                 self.tasks.insert(id, operation.clone());
             }
             self.hold_operation(operation);
             if unknown {
                 self.unsettled.push(id);
+            }
+            if changed {
+                self.reopen_task();
             }
         }
         self.count_failure(failure);

@@ -1,6 +1,7 @@
 //! Random interleavings of everything that can happen.
 
-use super::super::input::InputBody;
+use super::super::effect::Consult;
+use super::super::input::{Consulted, InputBody};
 use super::world::{Pending, World, check_strict, open_end};
 use crate::event::AskChoice;
 use crate::id::Revision;
@@ -136,7 +137,15 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
             let plan = (!dice.2.is_multiple_of(3)).then(|| "1. look".to_owned());
             world.input(InputBody::PlanRead { call, result: Ok(plan) });
         }
-        Pending::Consult(call, _) => world.input(InputBody::Consulted { call, result: Err("no such call".into()) }),
+        Pending::Consult(call, question) => {
+            let result = match question {
+                Consult::Citations { quotes, .. } if !dice.2.is_multiple_of(5) => {
+                    Ok(Consulted::Citations(world.citations(&quotes)))
+                }
+                Consult::Citations { .. } | Consult::Operation { .. } => Err("no such call".into()),
+            };
+            world.input(InputBody::Consulted { call, result });
+        }
         Pending::Timer(id) => world.input(InputBody::Timer(id)),
         Pending::Task(call) => {
             let exit = [Some(Exit::Code(0)), Some(Exit::Code(1)), Some(Exit::Cancelled), None][dice.1 as usize % 4];
@@ -184,6 +193,10 @@ fn model(world: &mut World, dice: Dice, request: crate::id::RequestNo, body: Vec
                     5 if dice.1 & 1 == 0 => call("fetch_rules", r#"{"rule_names":["asked"]}"#),
                     7 => call("enter_plan_mode", "{}"),
                     8 => call("exit_plan_mode", if dice.1 < 128 { "{}" } else { r#"{"plan":"1. look"}"# }),
+                    6 if dice.1 & 2 == 0 => call(
+                        "update_task",
+                        r#"{"goal":"g","constraints":[{"quote":"o"}],"hypotheses":[{"claim":"h","status":"open"}],"phase":"done"}"#,
+                    ),
                     5 => call("grep", r#"{"pattern":"x","cursor":"c1:5"}"#),
                     _ => call("read_file", r#"{"target_file":"a"}"#),
                 };
