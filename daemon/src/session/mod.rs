@@ -14,6 +14,7 @@ mod editors;
 mod given;
 mod ground;
 pub mod hub;
+mod idle;
 pub mod inspect;
 mod lasting;
 mod live;
@@ -27,5 +28,6 @@ mod subscription;
 pub mod task;
 mod tasks;
 pub mod transfer;
+mod whole;
 
 pub use subscription::Subscription;

@@ -37,7 +37,7 @@ impl Driver {
             return Ok(TaskInfo {
                 task: machine.task().cloned(),
                 verification: machine.verification().cloned(),
-                unsettled: machine.unsettled(),
+                unsettled: machine.unsettled().iter().map(|operation| operation.call).collect(),
                 revision: seen.max(machine.revision()),
             });
         }

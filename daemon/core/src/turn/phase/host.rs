@@ -3,6 +3,7 @@
 use super::super::effect::Effect;
 use super::super::input::Consulted;
 use super::super::machine::Machine;
+use super::operations::Looked;
 use crate::event::EventBody;
 use crate::id::CallId;
 use crate::tool::call::Call;
@@ -21,6 +22,10 @@ impl Machine {
             "enter_plan_mode" => self.enter_plan_mode(),
             "update_task" => return self.update_task(call),
             super::plan::EXIT => return self.exit_plan_mode(call),
+            "inspect_operation" => match self.inspect_operation(call) {
+                Some(outcome) => outcome,
+                None => return,
+            },
             other => Outcome::failed(format!("`{other}` cannot be called here.")),
         };
         self.settle(call.id, outcome);
@@ -34,7 +39,10 @@ impl Machine {
         }
         let outcome = match result {
             Ok(Consulted::Citations(found)) => self.cited(id, found),
-            Ok(Consulted::Operation { .. }) => Outcome::failed("This build cannot use what was found."),
+            Ok(Consulted::Operation { operation, seen, target, lines, revision }) => {
+                let operation = operation.map(|operation| *operation);
+                self.inspected(id, Looked { operation, seen, target, lines, revision })
+            }
             Err(why) => Outcome::failed(why),
         };
         self.settle(id, outcome);

@@ -4,6 +4,7 @@ use super::super::effect::{Consult, Effect};
 use super::super::machine::Machine;
 use crate::event::EventBody;
 use crate::id::{CallId, EvidenceId, ItemNo, Revision};
+use crate::ledger::Operation;
 use crate::permission::rule::Rule;
 use crate::task::deed::{Deed, forbidding};
 use crate::task::update::{Found, Merged, Update, merge};
@@ -42,11 +43,6 @@ impl Machine {
     /// The project's revision as it was last seen.
     pub fn revision(&self) -> Revision {
         self.revision
-    }
-
-    /// Operations of which nobody knows whether they took effect.
-    pub fn unsettled(&self) -> Vec<CallId> {
-        self.unsettled.clone()
     }
 
     /// Has looked up what the call cites; it is answered when that is known.
@@ -90,7 +86,7 @@ impl Machine {
 
     /// What is missing before this task counts as done, as the host knows it now.
     pub fn missing(&self, task: &Task, deeds: &[Deed], roots: &[String]) -> Vec<String> {
-        let unsettled: Vec<String> = self.unsettled().iter().map(ToString::to_string).collect();
+        let unsettled: Vec<String> = self.unsettled.iter().map(Operation::line).collect();
         gate::missing(
             task,
             &gate::Facts {

@@ -3,11 +3,13 @@
 
 mod background;
 mod behaviour;
+mod disk;
 mod edges;
 mod epochs;
 mod forks;
 mod goldens;
 mod limits;
+mod operations;
 mod permission;
 mod plan;
 mod preview;
