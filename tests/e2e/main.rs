@@ -68,6 +68,7 @@ mod side_by_side;
 mod skills;
 mod slow_client;
 mod suspend;
+mod task;
 mod turn;
 mod undo;
 mod user_edits;

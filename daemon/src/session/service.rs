@@ -49,11 +49,13 @@ mod models;
 mod permissions;
 mod relocate;
 mod search;
+mod task;
 mod work;
 
 pub(super) use create::{base_prompt_flaw, new_session_id};
 pub use fork::NewFork;
 pub use knowledge::TextInForce;
+pub use task::{EvidenceInfo, FileNow, Standing};
 
 /// See the module's head.
 #[derive(Clone)]

@@ -61,6 +61,7 @@ impl Reader<'_> {
             todos: self.todos(sid)?,
             turn_files: self.turn_files(sid, running_turn)?,
             verification: self.verification(sid)?,
+            task: self.task(sid)?,
             before_plan: self.before_plan(sid)?,
             revision: self.revision()?,
             session,

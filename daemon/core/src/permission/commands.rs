@@ -1,12 +1,12 @@
 //! Decides commands.
 
 use super::ask::{self, question};
-use super::command::{Parsed, RedirectionKind, Unparsed, parse};
+use super::command::{Parsed, Unparsed, parse};
 use super::coverage::{By, Hit, Part, Terms, all, hits, judge};
 use super::leave::{Files, Leave};
 use super::policy::{Chosen, Decision, Mode, Policy, Rules, Sandbox, Shell, cited, leave};
 use super::rule::{Commands, Matcher, Rule, Verdict};
-use crate::path::WorkspacePath;
+use super::written::written;
 use crate::tool::call::{Prepared, Target, Zone};
 
 /// What a command that only looks may do.
@@ -186,38 +186,4 @@ fn strongest<'a>(
     };
     let found = rules.with(verdict).map(|rule| (rule, hit(rule))).max_by_key(|(_, hit)| *hit);
     found.filter(|(_, hit)| *hit != Hit::No)
-}
-
-/// A redirection into a file that a rule about changing files speaks of.
-fn written<'a>(parsed: &Parsed, folder: &Target, rules: &Rules<'a>, verdict: Verdict) -> Option<(&'a Rule, String)> {
-    let redirections = parsed.commands.iter().flat_map(|simple| &simple.redirections);
-    let files = redirections.filter(|redirection| redirection.kind == RedirectionKind::Write);
-    files.filter_map(|redirection| redirection.target.literal()).find_map(|text| {
-        let target = place(folder, text);
-        let about = |rule: &&Rule| rule.matcher.is_about(&rule.matcher.tool, &target);
-        rules.with(verdict).find(about).map(|rule| (rule, target.path.clone()))
-    })
-}
-
-/// A path as a command in that folder means it, without looking at the disk.
-fn place(folder: &Target, text: &str) -> Target {
-    let join = |base: &str| {
-        let mut parts: Vec<&str> = base.split('/').filter(|part| !part.is_empty()).collect();
-        for part in text.split('/') {
-            match part {
-                "" | "." => {}
-                ".." => drop(parts.pop()),
-                part => parts.push(part),
-            }
-        }
-        parts.join("/")
-    };
-    if text.starts_with('/') {
-        return Target { path: text.to_owned(), zone: Zone::Outside };
-    }
-    let zone = match &folder.zone {
-        Zone::Root(path) => Zone::Root(WorkspacePath::new(path.root, join(&path.rel))),
-        other => other.clone(),
-    };
-    Target { path: format!("/{}", join(&folder.path)), zone }
 }

@@ -16,6 +16,7 @@ use crate::model::usage::Usage;
 use crate::permission::policy::{Mode, Policy};
 use crate::permission::rule::{Rule, Scope};
 use crate::prompt::Prompts;
+use crate::task::Task;
 use crate::time::Timestamp;
 use crate::tool::outcome::{TaskEnd, Todo};
 use crate::transcript::batch::{Batch, SessionState};
@@ -48,6 +49,9 @@ pub struct Machine {
     pub(super) turn: Option<Turn>,
     pub(super) queue: VecDeque<(TurnNo, Prompt)>,
     pub(super) todos: Vec<Todo>,
+    pub(super) task: Option<Task>,
+    /// The last test run.
+    pub(super) verification: Option<Verification>,
     pub(super) grants: Vec<Rule>,
     /// What the model was shown of files.
     pub(super) seen: Seen,
@@ -97,6 +101,8 @@ impl Machine {
         Self {
             counters: loaded.counters,
             todos: loaded.todos.clone(),
+            task: loaded.task.clone(),
+            verification: loaded.verification.clone(),
             grants: loaded.grants.clone(),
             seen: Seen::of(&loaded.shown),
             unsettled,
@@ -260,6 +266,7 @@ impl Machine {
             InputBody::Consulted { call, result } => self.consulted(call, result),
             InputBody::Timer(id) => self.timer(id),
             InputBody::SessionChanged => self.session_changed(),
+            InputBody::SetTask(task) => self.set_task(*task),
             InputBody::Undo { operation, told } => self.undo(operation, told),
             InputBody::Found(operation) => {
                 self.found(*operation);

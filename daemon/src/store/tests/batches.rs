@@ -84,6 +84,7 @@ async fn a_turn_can_go_on_from_what_was_loaded() {
         before_plan: None,
         turn_files: Vec::new(),
         verification: None,
+        task: None,
         revision: Revision(3),
     };
     assert_eq!(view, expected);

@@ -129,7 +129,7 @@ impl Machine {
         };
         let settings = &self.settings;
         let allowed = asked.is_some_and(|ask| is_what_was_asked(&ask, prepared));
-        let decision = decide(settings.mode, &settings.policy, &self.grants, spec, prepared);
+        let decision = decide(settings.mode, &settings.policy, &self.own_rules(), spec, prepared);
         if !matches!(decision, Decision::Deny(_))
             && let Some(earlier) = self.repeats(spec, prepared)
         {
@@ -148,7 +148,10 @@ impl Machine {
                     slot.state = SlotState::Ready(prepared.clone(), leave);
                 }
             }
-            Decision::Deny(reason) => self.refuse(id, prepared, format!("Not run: {reason}. Take another way.")),
+            Decision::Deny(reason) => {
+                let words = self.words_behind(spec, prepared);
+                self.refuse(id, prepared, format!("Not run: {reason}{words}. Take another way."));
+            }
             Decision::Ask { reason, options, leave } => {
                 self.ask_about(id, prepared, reason, None, options, leave);
             }
@@ -404,6 +407,9 @@ impl Machine {
         }
         for (call, prepared, _) in &starting {
             self.record(call.id, prepared, OpState::Running);
+            if !prepared.changes.is_empty() {
+                self.reopen_task();
+            }
             self.add_event(EventBody::ToolStarted { call: call.id, title: prepared.title.clone() });
         }
         self.commit();

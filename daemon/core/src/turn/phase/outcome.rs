@@ -89,11 +89,15 @@ impl Machine {
             }
             operation.at = now;
             let operation = operation.clone();
+            let changed = operation.state == OpState::Unknown || revision > operation.revision;
             if goes_on {
                 self.tasks.insert(id, operation.clone());
             }
             if operation.is_unsettled() {
                 self.lost_sight_of(&operation);
+            }
+            if changed {
+                self.reopen_task();
             }
             self.settle_earlier(&operation);
             self.hold_operation(operation);
