@@ -448,7 +448,7 @@ async fn context_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn e
     let p = context::InspectParams { session: "s".into() };
     expect("context/inspect", &p);
     let context::InspectParams { session } = p;
-    let _ = recorder.inspect(session).await;
+    let _ = ContextApiClient::inspect(recorder, session).await;
 
     let file = context::PreviewFile { path: "/a".into(), lines: Some(LineRange { start: 1, end: 2 }) };
     let p =
