@@ -50,8 +50,6 @@ pub struct Machine {
     pub(super) queue: VecDeque<(TurnNo, Prompt)>,
     pub(super) todos: Vec<Todo>,
     pub(super) task: Option<Task>,
-    /// The last test run.
-    pub(super) verification: Option<Verification>,
     pub(super) grants: Vec<Rule>,
     /// What the model was shown of files.
     pub(super) seen: Seen,
@@ -100,7 +98,6 @@ impl Machine {
             counters: loaded.counters,
             todos: loaded.todos.clone(),
             task: loaded.task.clone(),
-            verification: loaded.verification.clone(),
             grants: loaded.grants.clone(),
             seen: Seen::of(&loaded.shown),
             unsettled,
