@@ -68,7 +68,7 @@ fn asked(client: &Client) -> usize {
 
 /// A project whose tests wait for the gate.
 fn gated() -> Workspace {
-    let workspace = Workspace::new().file("Makefile", GATED).file("a.txt", "one\n").git();
+    let workspace = Workspace::new().file("Makefile", GATED).file("a.txt", "one\n").file(".gitignore", "gate\n").git();
     let made = std::process::Command::new("mkfifo").arg(workspace.path().join("gate")).status();
     assert!(made.expect("mkfifo runs").success());
     workspace

@@ -173,7 +173,7 @@ mod tests {
         let kept = ["src/__pycache__/a.pyc", ".pytest_cache/v/x", ".coverage", "snapshots/a/b.txt"];
         check(Runner::Pytest, &seen(&kept, &[], &[]), &kept, &[]);
         check(Runner::Cargo, &seen(&["target/debug/x"], &[], &[]), &["target/debug/x"], &[]);
-        check(Runner::Pytest, &seen(&["target/debug/x"], &[], &[]), &[], &["target/debug/x"]);
+        check(Runner::Pytest, &seen(&["target/debug/y"], &[], &[]), &[], &["target/debug/y"]);
     }
 
     fn strings(list: &[&str]) -> Vec<String> {

@@ -53,36 +53,44 @@ enum Target {
     Name(String),
 }
 
+/// The command with a target for a folder; the error says why there is none.
+type Command = fn(&Path, &Target) -> Result<String, String>;
+
 /// A way to run the tests of one folder.
 struct Way {
     runner: Runner,
     /// The file that says so, by name.
     sign: String,
-    /// The command with a target; the error says why there is none.
-    command: fn(&Path, &Target) -> Result<String, String>,
+    /// Whether a file of the project as such says so, and not only that tests lie there: they lie in folders below it too.
+    of_project: bool,
+    command: Command,
 }
 
 /// The ways that a folder shows, in the order in which they are taken.
 fn ways(dir: &Path) -> Vec<Way> {
-    let way = |runner, sign: Option<String>, command| sign.map(|sign| Way { runner, sign, command });
-    let python = python::sign(dir);
-    let script = javascript::script(dir);
+    let by_file = |runner, sign: Option<String>, command: Command| {
+        sign.map(|sign| Way { runner, sign, of_project: true, command })
+    };
+    let python = python::sign(dir).map(|(runner, sign, of_project)| {
+        let command: Command = if runner == Runner::Unittest { python::unittest } else { python::pytest };
+        Way { runner, sign, of_project, command }
+    });
+    let script = javascript::script(dir).then(|| "the script `test` in package.json".to_owned());
+    let node = javascript::tests(dir).filter(|_| script.is_none()).map(|sign| Way {
+        runner: Runner::Node,
+        sign,
+        of_project: dir.join("package.json").is_file(),
+        command: javascript::node_command,
+    });
+    let make = others::make_target(dir).map(|(file, target)| format!("the target `{target}` in {file}"));
     [
-        way(Runner::Cargo, is_file(dir, "Cargo.toml"), cargo::command as fn(&Path, &Target) -> Result<String, String>),
-        match python {
-            Some((Runner::Pytest, sign)) => way(Runner::Pytest, Some(sign), python::pytest),
-            Some((runner, sign)) => way(runner, Some(sign), python::unittest),
-            None => None,
-        },
-        way(Runner::Npm, script.then(|| "the script `test` in package.json".to_owned()), javascript::script_command),
-        way(Runner::Node, javascript::tests(dir).filter(|_| !script), javascript::node_command),
-        way(Runner::Go, is_file(dir, "go.mod"), others::go),
-        way(Runner::Maven, is_file(dir, "pom.xml"), others::maven),
-        way(
-            Runner::Make,
-            others::make_target(dir).map(|(file, target)| format!("the target `{target}` in {file}")),
-            others::make,
-        ),
+        by_file(Runner::Cargo, is_file(dir, "Cargo.toml"), cargo::command),
+        python,
+        by_file(Runner::Npm, script, javascript::script_command),
+        node,
+        by_file(Runner::Go, is_file(dir, "go.mod"), others::go),
+        by_file(Runner::Maven, is_file(dir, "pom.xml"), others::maven),
+        by_file(Runner::Make, make, others::make),
     ]
     .into_iter()
     .flatten()
@@ -167,12 +175,22 @@ fn place_of(env: &ToolEnv, text: &str) -> Option<(Resolved, Option<String>)> {
     Some((found, node))
 }
 
-/// The nearest folder, from `at` up to its root, that shows how its tests are run; without `at` the first root that does.
+/// The nearest folder, from `at` up to its root, in which a file of the project shows how its tests are run; where none does,
+/// the outermost with tests. Without `at` the first root that shows it.
 fn folder_with_tests(env: &ToolEnv, at: Option<&Path>) -> Option<(PathBuf, Vec<Way>)> {
     let with_ways = |dir: &Path| Some((dir.to_owned(), ways(dir))).filter(|(_, found)| !found.is_empty());
     let Some(at) = at else { return env.roots.iter().find_map(|root| with_ways(root)) };
     let root = env.roots.iter().filter(|root| at.starts_with(root)).max_by_key(|root| root.components().count())?;
-    at.ancestors().take_while(|dir| dir.starts_with(root)).filter(|dir| dir.is_dir()).find_map(with_ways)
+    let up = at.ancestors().take_while(|dir| dir.starts_with(root)).filter(|dir| dir.is_dir());
+    let mut outermost = None;
+    for found in up.filter_map(with_ways) {
+        let nearest = found.1.iter().any(|way| way.of_project);
+        outermost = Some(found);
+        if nearest {
+            break;
+        }
+    }
+    outermost
 }
 
 fn nothing(env: &ToolEnv, at: Option<&Path>) -> String {

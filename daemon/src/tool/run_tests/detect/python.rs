@@ -12,23 +12,24 @@ const FOLDERS: &[&str] = &["tests", "test"];
 /// Test files that are looked into.
 const LOOKED_INTO: usize = 50;
 
-/// Which of the two, and what says so.
-pub(super) fn sign(dir: &Path) -> Option<(Runner, String)> {
-    let own = is_file(dir, "pytest.ini").or_else(|| is_file(dir, "conftest.py"));
-    if let Some(file) = own {
-        return Some((Runner::Pytest, file));
+/// Which of the two, what says so, and whether that is a file of the project as such.
+pub(super) fn sign(dir: &Path) -> Option<(Runner, String, bool)> {
+    if let Some(file) = is_file(dir, "pytest.ini") {
+        return Some((Runner::Pytest, file, true));
     }
     let speaks = |name: &str| text(&dir.join(name)).contains("pytest");
     let mut requirements: Vec<String> = files(dir);
     requirements.retain(|name| name.starts_with("requirements") && has_ending(name, "txt"));
     let named = ["pyproject.toml", "setup.cfg", "tox.ini", "setup.py"].map(str::to_owned);
     if let Some(name) = named.iter().chain(&requirements).find(|name| speaks(name)) {
-        return Some((Runner::Pytest, format!("{name}, which names pytest")));
+        return Some((Runner::Pytest, format!("{name}, which names pytest"), true));
     }
     let (tests, place) = tests(dir);
     let project = ["pyproject.toml", "setup.cfg", "setup.py"].iter().find_map(|name| is_file(dir, name));
-    if tests.is_empty() {
-        return project.map(|file| (Runner::Pytest, file));
+    let shared = is_file(dir, "conftest.py");
+    if tests.is_empty() || shared.is_some() {
+        let of_project = project.is_some();
+        return project.or(shared).map(|file| (Runner::Pytest, file, of_project));
     }
     let texts: Vec<String> = tests.iter().take(LOOKED_INTO).map(|name| text(&dir.join(name))).collect();
     let of_pytest = |text: &str| {
@@ -37,9 +38,9 @@ pub(super) fn sign(dir: &Path) -> Option<(Runner, String)> {
         })
     };
     if texts.iter().any(|text| of_pytest(text)) {
-        return Some((Runner::Pytest, format!("tests for pytest in {place}")));
+        return Some((Runner::Pytest, format!("tests for pytest in {place}"), project.is_some()));
     }
-    Some((Runner::Unittest, format!("tests for unittest in {place}")))
+    Some((Runner::Unittest, format!("tests for unittest in {place}"), project.is_some()))
 }
 
 /// Paths of the test files right here or in a folder for tests, and where they are.
