@@ -16,10 +16,12 @@ use crate::model::usage::Usage;
 use crate::permission::policy::{Mode, Policy};
 use crate::permission::rule::{Rule, Scope};
 use crate::prompt::Prompts;
+use crate::task::Task;
 use crate::time::Timestamp;
 use crate::tool::outcome::{TaskEnd, Todo};
 use crate::transcript::batch::{Batch, SessionState};
 use crate::transcript::item::{Item, ItemBody, MetaCause, Notice, NoticeCause};
+use crate::verification::Verification;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Prompts that may wait behind a running turn; more are refused by the session's service.
@@ -47,6 +49,7 @@ pub struct Machine {
     pub(super) turn: Option<Turn>,
     pub(super) queue: VecDeque<(TurnNo, Prompt)>,
     pub(super) todos: Vec<Todo>,
+    pub(super) task: Option<Task>,
     pub(super) grants: Vec<Rule>,
     /// What the model was shown of files.
     pub(super) seen: Seen,
@@ -94,6 +97,7 @@ impl Machine {
         Self {
             counters: loaded.counters,
             todos: loaded.todos.clone(),
+            task: loaded.task.clone(),
             grants: loaded.grants.clone(),
             seen: Seen::of(&loaded.shown),
             unsettled,
@@ -256,6 +260,7 @@ impl Machine {
             InputBody::Consulted { call, result } => self.consulted(call, result),
             InputBody::Timer(id) => self.timer(id),
             InputBody::SessionChanged => self.session_changed(),
+            InputBody::SetTask(task) => self.set_task(*task),
             InputBody::Undo { operation, told } => self.undo(operation, told),
             InputBody::Found(operation) => {
                 self.found(*operation);
