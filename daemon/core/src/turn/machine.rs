@@ -65,6 +65,8 @@ pub struct Machine {
     pub(super) ended: Vec<TaskEnd>,
     /// Those of whose end a result has told the model.
     pub(super) seen_ended: BTreeSet<CallId>,
+    /// The last test run.
+    pub(super) verification: Option<Verification>,
     /// Tokens of all requests of the session.
     pub(super) usage: Usage,
     /// How the model's counts compare with the estimate, and whether that was learned since it was told.
@@ -105,6 +107,7 @@ impl Machine {
             ended: Vec::new(),
             seen_ended: loaded.untold.iter().copied().collect(),
             revision: loaded.revision,
+            verification: loaded.verification.clone(),
             titled: loaded.titled,
             before_plan: loaded.before_plan,
             usage: loaded.usage,
