@@ -130,6 +130,11 @@ impl TestDaemon {
         self.machine.unset(variable);
     }
 
+    /// Takes what only daemons have out of the environment of those that are started from now on.
+    pub fn unset_for_daemon(&mut self) {
+        self.machine.unset_for_daemon();
+    }
+
     /// Watches one of its processes.
     pub fn watch(pid: u32) -> Watched {
         Watched::new(pid)
@@ -145,7 +150,7 @@ fn kill(pid: u32) {
 /// Starts the daemon and reads the one line that it says when it can be reached.
 async fn spawn(machine: &Machine, cwd: &Path) -> (Child, PathBuf) {
     let mut child = machine
-        .command(cwd, &["daemon", "--detached"])
+        .daemon_command(cwd)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

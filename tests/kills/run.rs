@@ -1,0 +1,221 @@
+//! One run: a daemon works through some jobs, dies somewhere, is started again, and the work is brought to its end by a
+//! model that looks before it repeats anything.
+
+use crate::job::{Job, Stand};
+use crate::known::Known;
+use plimsoll_core::model::request::Api;
+use plimsoll_tests::boundary::{Boundary, Passed, Stopper, arm, passed};
+use plimsoll_tests::client::Client;
+use plimsoll_tests::daemon::TestDaemon;
+use plimsoll_tests::machine::Machine;
+use plimsoll_tests::model_server::{Call, Gate, ModelServer, Script, Step};
+use plimsoll_tests::sent::{assert_all_stored, assert_grows};
+use plimsoll_tests::told::{durable, items};
+use plimsoll_tests::workspace::Workspace;
+use serde_json::{Value, json};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What is to be done: the jobs of each of the model's messages.
+pub struct Work {
+    pub messages: Vec<Vec<Job>>,
+    pub api: Api,
+}
+
+/// Where the daemon dies.
+#[derive(Debug, Clone)]
+pub enum Death {
+    /// Nowhere.
+    Never,
+    /// At a system call.
+    At(Boundary),
+    /// While the model has not begun the answer of this number, from 0.
+    Waiting(usize),
+    /// In the middle of that answer.
+    Streaming(usize),
+    /// After this time.
+    After(Duration),
+}
+
+/// What a run was.
+pub struct Ran {
+    /// Whether the daemon died.
+    pub died: bool,
+    /// The calls that changed files.
+    pub passed: Vec<Passed>,
+    pub data: PathBuf,
+    pub workspace: PathBuf,
+}
+
+struct Scene {
+    work: Vec<Job>,
+    workspace: Workspace,
+    server: ModelServer,
+    daemon: TestDaemon,
+    client: Client,
+    session: String,
+}
+
+fn shown(jobs: &[Job]) -> Vec<Call> {
+    let mut files: Vec<String> = jobs.iter().flat_map(|job| job.reads()).collect();
+    files.sort();
+    files.dedup();
+    files.into_iter().map(|file| Call::new("read_file", json!({"target_file": file}))).collect()
+}
+
+/// The model's answers; `gate` stands in or before one of them.
+fn script(work: &Work, jobs: &[Job], death: &Death, gate: &Gate) -> Vec<Step> {
+    let mut calls = vec![shown(jobs)];
+    calls.extend(work.messages.iter().map(|jobs| jobs.iter().map(|job| job.call()).collect()));
+    calls.retain(|calls: &Vec<Call>| !calls.is_empty());
+    calls.push(Vec::new());
+    let step = |(no, calls): (usize, Vec<Call>)| {
+        let mut step = Step::empty().text("I go on");
+        if matches!(death, Death::Streaming(at) if *at == no) {
+            step = step.stall(gate);
+        }
+        if matches!(death, Death::Waiting(at) if *at == no) {
+            step = step.stall_before(gate);
+        }
+        calls.into_iter().fold(step.text("."), Step::call)
+    };
+    calls.into_iter().enumerate().map(step).collect()
+}
+
+/// How many answers the model gives when nothing happens.
+pub fn answers(work: &Work) -> usize {
+    let jobs: Vec<Job> = work.messages.concat();
+    script(work, &jobs, &Death::Never, &Gate::new()).len()
+}
+
+/// Runs the work to its end, whatever happens on the way. Panics when anything is wrong.
+pub async fn run(stopper: &Stopper, work: &Work, death: &Death) -> Ran {
+    let jobs: Vec<Job> = work.messages.concat();
+    let workspace = Workspace::new();
+    for job in &jobs {
+        job.prepare(&workspace);
+    }
+    let gate = Gate::new();
+    let server = ModelServer::start(Script::new(script(work, &jobs, death, &gate))).await;
+    let mut machine = Machine::new(plimsoll_tests::binary!()).model(&server, work.api, "full");
+    let at = match death {
+        Death::At(boundary) => Some(boundary),
+        Death::Never | Death::Waiting(_) | Death::Streaming(_) | Death::After(_) => None,
+    };
+    stopper.watch(&mut machine, at);
+    let daemon = machine.daemon().await;
+    let client = daemon.client().await;
+    let session = client.session(&workspace).await;
+    let mut scene = Scene { work: jobs, workspace, server, daemon, client, session };
+
+    arm(scene.daemon.machine());
+    let died = scene.first_turn(death, &gate).await;
+    let passed = passed(scene.daemon.machine());
+    if died {
+        scene.go_on().await;
+    }
+    scene.finish().await;
+    Ran { died, passed, data: scene.daemon.machine().data(), workspace: scene.workspace.path().to_owned() }
+}
+
+fn has_ended(session: &str, events: &[Value]) -> bool {
+    events.iter().any(|event| event["session"] == session && event["type"] == "turnCompleted")
+}
+
+impl Scene {
+    fn prompt(&self) -> Value {
+        json!({"session": self.session, "text": "Do it.", "idempotencyKey": "the first prompt"})
+    }
+
+    /// Runs until the turn's end, which is `false`, or until the daemon died and is there again.
+    async fn first_turn(&mut self, death: &Death, gate: &Gate) -> bool {
+        let started = self.client.attempt("turn/start", self.prompt()).await;
+        match death {
+            Death::Never | Death::At(_) => {}
+            Death::Waiting(_) | Death::Streaming(_) => {
+                gate.reached().await;
+                self.daemon.kill9().await;
+            }
+            Death::After(time) => {
+                tokio::time::sleep(*time).await;
+                self.daemon.kill9().await;
+            }
+        }
+        let ended = |events: &[Value]| has_ended(&self.session, events);
+        let ended = self.client.reached_or_closed("the end of the turn or of the daemon", ended).await;
+        if ended && matches!(death, Death::Never | Death::At(_)) {
+            return false;
+        }
+        self.client.closed().await;
+        if matches!(death, Death::At(_)) {
+            let status = self.daemon.ended().await;
+            assert_eq!(status.signal(), Some(9), "the daemon ended by itself: {status}");
+        }
+        let before = durable(&self.client.events());
+        self.daemon.unset_for_daemon();
+        self.daemon.restart().await;
+        self.client = self.daemon.client().await;
+        self.client.attach(&self.session, 0).await;
+        if started.is_none() {
+            // An editor that got no answer says it again: it must not count twice.
+            self.client.ok("turn/start", self.prompt()).await;
+        }
+        self.client.completed(&self.session, 1).await;
+        let now = durable(&self.client.events());
+        assert_eq!(now[..before.len()], before, "what a client has seen is there, and in its place");
+        true
+    }
+
+    /// Looks at what the daemon says of each job, and lets the model do the rest.
+    async fn go_on(&mut self) {
+        let items = items(&self.client.events());
+        let mut rest = Vec::new();
+        for job in &self.work {
+            let known = Known::of(*job, &items);
+            known.assert_true(*job, &self.workspace);
+            if !known.is_done() && !(known.unknown().is_some() && job.is_done(&self.workspace)) {
+                rest.push(*job);
+            }
+        }
+        let mut steps: Vec<Step> = Vec::new();
+        let shown = shown(&rest);
+        if !shown.is_empty() {
+            steps.push(Step::calls(shown));
+        }
+        for job in &rest {
+            steps.push(Step::calls(self.again(*job)));
+        }
+        steps.push(Step::say("Done."));
+        self.server.rewrite(steps);
+        let end = self.client.turn(&self.session, "Go on.").await;
+        assert_eq!(end["stopReason"], "endTurn");
+    }
+
+    /// The calls that do a job that is not done, or done in part.
+    fn again(&self, job: Job) -> Vec<Call> {
+        let stands = job.stands(&self.workspace);
+        if stands.iter().all(|stand| *stand == Stand::Undone) {
+            return vec![job.call()];
+        }
+        let parts = job.files().into_iter().zip(stands).filter(|(_, stand)| *stand != Stand::Done);
+        let repair = |part: crate::job::Part| match part.after {
+            Some(content) => Call::new("write", json!({"file_path": part.file, "contents": content})),
+            None => Call::new("delete_file", json!({"target_file": part.file})),
+        };
+        parts.map(|(part, _)| repair(part)).collect()
+    }
+
+    /// Everything is done, once; the model server has nothing to complain of, and the store prints what it got.
+    async fn finish(&mut self) {
+        for job in &self.work {
+            assert!(job.is_done(&self.workspace), "{job:?}: {:?}", job.stands(&self.workspace));
+        }
+        self.server.assert_clean();
+        assert_eq!(self.server.steps_left(), 0);
+        assert_grows(&self.server);
+        let state = self.client.ok("session/get", json!({"session": self.session})).await;
+        assert_eq!(state["state"], "idle");
+        assert_all_stored(&mut self.daemon, &self.server).await;
+    }
+}
