@@ -78,14 +78,16 @@ pub fn boundaries(passed: &[Passed], data: &Path, workspace: &Path) -> Vec<Named
 }
 
 /// How many boundaries of each kind there were, and at how many a process was ended, as a table.
-pub fn table(all: &[(Named, bool)]) -> String {
+pub fn table(all: &[(&'static str, bool)]) -> String {
     let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    for (named, ended) in all {
-        let count = counts.entry(named.kind).or_default();
-        count.0 += 1;
-        count.1 += usize::from(*ended);
+    for (kind, ended) in all {
+        for kind in [*kind, "in all"] {
+            let count = counts.entry(kind).or_default();
+            count.0 += 1;
+            count.1 += usize::from(*ended);
+        }
     }
-    let line = |(kind, (all, ended)): (&&str, &(usize, usize))| format!("{ended:>5} of {all:>4} {kind}\n");
-    let sum = format!("{:>5} of {:>4} in all\n", all.iter().filter(|(_, ended)| *ended).count(), all.len());
-    counts.iter().map(line).collect::<String>() + &sum
+    let sum = counts.remove("in all").into_iter().map(|count| ("in all", count));
+    let line = |(kind, (all, ended)): (&str, (usize, usize))| format!("{ended:>5} of {all:>4} {kind}\n");
+    counts.into_iter().chain(sum).map(line).collect()
 }

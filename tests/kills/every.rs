@@ -1,6 +1,6 @@
 //! One run for every boundary of a few kinds of work.
 
-use crate::boundaries::{Named, boundaries, table};
+use crate::boundaries::{boundaries, table};
 use crate::job::{Job, Kind};
 use crate::run::{Death, Work, answers, run};
 use futures_util::StreamExt;
@@ -23,21 +23,24 @@ async fn every(work: Work) {
     let stopper = Stopper::new();
     let ran = run(&stopper, &work, &Death::Never).await;
     assert!(!ran.died);
-    let all = boundaries(&ran.passed, &ran.data, &ran.workspace);
-    let one = async |named: Named| {
-        println!("{}", named.at);
-        let died = run(&stopper, &work, &Death::At(named.at.clone())).await.died;
-        (named, died)
-    };
-    let ends: Vec<(Named, bool)> = futures_util::stream::iter(all).map(one).buffer_unordered(TOGETHER).collect().await;
-    println!("{}", table(&ends));
-    let missed: Vec<String> = ends.iter().filter(|(_, died)| !died).map(|(named, _)| named.at.to_string()).collect();
-    assert!(missed.is_empty(), "boundaries that did not come again: {missed:#?}");
+    let mut all: Vec<(&'static str, Death)> = boundaries(&ran.passed, &ran.data, &ran.workspace)
+        .into_iter()
+        .map(|named| (named.kind, Death::At(named.at)))
+        .collect();
     for no in 0..answers(&work) {
-        for death in [Death::Waiting(no), Death::Streaming(no)] {
-            assert!(run(&stopper, &work, &death).await.died);
-        }
+        all.push(("before an answer", Death::Waiting(no)));
+        all.push(("while an answer streams", Death::Streaming(no)));
     }
+    let one = async |(kind, death): (&'static str, Death)| {
+        // Of the last one that stands here and has not ended, a failure tells.
+        println!("{death}");
+        (kind, run(&stopper, &work, &death).await.died, death)
+    };
+    let ends: Vec<(&'static str, bool, Death)> =
+        futures_util::stream::iter(all).map(one).buffer_unordered(TOGETHER).collect().await;
+    println!("{}", table(&ends.iter().map(|(kind, died, _)| (*kind, *died)).collect::<Vec<_>>()));
+    let missed: Vec<String> = ends.iter().filter(|(_, died, _)| !died).map(|(_, _, death)| death.to_string()).collect();
+    assert!(missed.is_empty(), "boundaries that did not come again: {missed:#?}");
 }
 
 #[tokio::test]

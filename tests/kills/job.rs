@@ -197,6 +197,11 @@ impl Job {
         }
     }
 
+    /// Whether it has an effect in the world, which the ledger keeps.
+    pub fn is_operation(self) -> bool {
+        !matches!(self.kind, Kind::Todo | Kind::Read)
+    }
+
     /// The command line.
     pub fn line(self) -> String {
         format!("echo {} >> {COUNTER}", self.mark())

@@ -1,7 +1,7 @@
 //! Hundreds of runs over mixed work, each ended somewhere else.
 
 use crate::boundaries::boundaries;
-use crate::job::{Job, KINDS};
+use crate::job::{Job, KINDS, Kind};
 use crate::run::{Death, Ran, Work, answers, run};
 use futures_util::StreamExt;
 use plimsoll_core::model::request::Api;
@@ -49,7 +49,9 @@ async fn deaths(stopper: &Stopper, seed: u64) -> u64 {
     let mut died = 0;
     for no in 0..DEATHS {
         let death = death(&mut random, &work, &ran);
-        println!("seed {seed}, death {no}: {:?}: {death:?}", work.messages);
+        let kinds: Vec<Vec<Kind>> =
+            work.messages.iter().map(|jobs| jobs.iter().map(|job| job.kind).collect()).collect();
+        println!("seed {seed}, run {no}: {kinds:?}, {death}");
         died += u64::from(run(stopper, &work, &death).await.died);
     }
     died

@@ -2,17 +2,18 @@
 //! model that looks before it repeats anything.
 
 use crate::job::{Job, Stand};
-use crate::known::Known;
+use crate::known::{Known, Unseen};
 use plimsoll_core::model::request::Api;
 use plimsoll_tests::boundary::{Boundary, Passed, Stopper, arm, passed};
 use plimsoll_tests::client::Client;
 use plimsoll_tests::daemon::TestDaemon;
 use plimsoll_tests::machine::Machine;
-use plimsoll_tests::model_server::{Call, Gate, ModelServer, Script, Step};
+use plimsoll_tests::model_server::{Call, Gate, ModelServer, Script, Seen, Step};
 use plimsoll_tests::sent::{assert_all_stored, assert_grows};
 use plimsoll_tests::told::{durable, items};
 use plimsoll_tests::workspace::Workspace;
 use serde_json::{Value, json};
+use std::fmt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,6 +37,18 @@ pub enum Death {
     Streaming(usize),
     /// After this time.
     After(Duration),
+}
+
+impl fmt::Display for Death {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Never => f.write_str("never"),
+            Self::At(boundary) => boundary.fmt(f),
+            Self::Waiting(answer) => write!(f, "before answer {answer}"),
+            Self::Streaming(answer) => write!(f, "in answer {answer}"),
+            Self::After(time) => write!(f, "after {} ms", time.as_millis()),
+        }
+    }
 }
 
 /// What a run was.
@@ -170,26 +183,82 @@ impl Scene {
     /// Looks at what the daemon says of each job, and lets the model do the rest.
     async fn go_on(&mut self) {
         let items = items(&self.client.events());
-        let mut rest = Vec::new();
+        let operations = self.client.ok("operation/list", json!({"session": self.session})).await["operations"].take();
+        let operations = operations.as_array().expect("a list");
+        let (mut unseen, mut rest) = (Vec::new(), Vec::new());
         for job in &self.work {
             let known = Known::of(*job, &items);
-            known.assert_true(*job, &self.workspace);
-            if !known.is_done() && !(known.unknown().is_some() && job.is_done(&self.workspace)) {
+            known.assert_true(*job, operations, &self.workspace);
+            unseen.extend(known.unseen(*job, &self.workspace));
+            if !known.is_done() && !(known.is_unknown() && job.is_done(&self.workspace)) {
                 rest.push(*job);
             }
         }
+
+        // What no file can tell is done again only when it was proposed twice and the user says so.
+        let held_back = |job: &Job| unseen.iter().any(|unseen| unseen.job == *job && !unseen.is_settled());
+        let asks = rest.iter().filter(|job| held_back(job)).count();
         let mut steps: Vec<Step> = Vec::new();
-        let shown = shown(&rest);
-        if !shown.is_empty() {
-            steps.push(Step::calls(shown));
+        let inspect = |unseen: &Unseen| Call::new("inspect_operation", json!({"operation_id": unseen.call}));
+        let looks: Vec<Call> = unseen.iter().map(inspect).chain(shown(&rest)).collect();
+        if !looks.is_empty() {
+            steps.push(Step::calls(looks));
         }
         for job in &rest {
+            if held_back(job) {
+                steps.push(Step::calls([job.call()]));
+            }
             steps.push(Step::calls(self.again(*job)));
         }
         steps.push(Step::say("Done."));
         self.server.rewrite(steps);
-        let end = self.client.turn(&self.session, "Go on.").await;
-        assert_eq!(end["stopReason"], "endTurn");
+
+        let before = self.server.requests().len();
+        let turn = self.client.start(&self.session, "Go on.").await;
+        for _ in 0..asks {
+            self.allow().await;
+        }
+        assert_eq!(self.client.completed(&self.session, turn).await["stopReason"], "endTurn");
+        self.assert_told(before, &unseen);
+        for unseen in unseen.iter().filter(|unseen| !unseen.is_settled()) {
+            self.resolve(unseen).await;
+        }
+    }
+
+    async fn allow(&self) {
+        let ask = self.client.asked(&self.session).await;
+        let answer = json!({"session": self.session, "ask": ask["id"], "choice": "allowOnce"});
+        self.client.ok("permission/respond", answer).await;
+        let resolved = |event: &Value| event["type"] == "permissionResolved" && event["ask"]["id"] == ask["id"];
+        self.client.wait_events("the answer", |events| events.iter().any(resolved)).await;
+    }
+
+    /// The user settles what is open, if anything still is.
+    async fn resolve(&self, unseen: &Unseen) {
+        let open = self.client.ok("operation/list", json!({"session": self.session, "unsettled": true})).await;
+        if open["operations"].as_array().expect("a list").iter().any(|operation| operation["call"] == unseen.call) {
+            let resolution = json!({"session": self.session, "call": unseen.call, "resolution": "applied"});
+            assert_eq!(self.client.ok("operation/resolve", resolution).await["settled"], true);
+        }
+    }
+
+    /// The model was told of each call whose end was not seen: in the first request, and when it inspected it.
+    fn assert_told(&self, before: usize, unseen: &[Unseen]) {
+        if unseen.is_empty() {
+            return;
+        }
+        let requests = self.server.requests();
+        let seen = requests[before].seen();
+        let user = seen.iter().filter_map(|seen| if let Seen::User(text) = seen { Some(text.as_str()) } else { None });
+        let told: Vec<&str> = user.filter(|text| text.contains("The end of these calls was not seen")).collect();
+        let results = requests[before + 1].results();
+        for unseen in unseen {
+            let (start, words) = (format!("{} ", unseen.call), unseen.words());
+            let line = told.iter().flat_map(|text| text.lines()).find(|line| line.contains(&start));
+            assert!(line.is_some_and(|line| line.contains(words)), "{unseen:?}: {words} is not in {told:#?}");
+            let inspected = results.iter().any(|(_, text)| text.contains(&start) && text.contains(words));
+            assert!(inspected, "{unseen:?}: no inspection says {words}: {results:#?}");
+        }
     }
 
     /// The calls that do a job that is not done, or done in part.
@@ -214,6 +283,8 @@ impl Scene {
         self.server.assert_clean();
         assert_eq!(self.server.steps_left(), 0);
         assert_grows(&self.server);
+        let open = self.client.ok("operation/list", json!({"session": self.session, "unsettled": true})).await;
+        assert_eq!(open["operations"], json!([]));
         let state = self.client.ok("session/get", json!({"session": self.session})).await;
         assert_eq!(state["state"], "idle");
         assert_all_stored(&mut self.daemon, &self.server).await;
