@@ -52,6 +52,9 @@ pub struct Damaged {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StopParams {
+    /// Whether the caller starts another daemon at once: who is connected is told to connect again.
+    #[serde(default)]
+    pub restart: Option<bool>,
     /// The client's key for this call.
     #[serde(default)]
     pub idempotency_key: Option<String>,
@@ -85,6 +88,7 @@ mod api {
         #[method(name = "stop", param_kind = map)]
         async fn stop(
             &self,
+            restart: Option<bool>,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
         ) -> jsonrpsee::core::RpcResult<Done>;
     }

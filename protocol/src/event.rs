@@ -199,8 +199,10 @@ pub enum Event {
     },
     /// Transient, and the last of its subscription: attach again from the last `seq` that came.
     Closed {
-        /// Why, for people.
-        reason: String,
+        /// Why.
+        reason: CloseReason,
+        /// The same for people.
+        message: String,
     },
     /// An event that this build does not know. Its `seq` counts.
     #[serde(other)]
@@ -232,6 +234,25 @@ pub enum StopReason {
     /// A fault of Plimsoll's own.
     Internal,
     /// A reason that this build does not know.
+    #[serde(untagged)]
+    Other(String),
+}
+
+/// Why a subscription ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CloseReason {
+    /// Somebody stopped the daemon: connect again when the user needs it.
+    DaemonStopped,
+    /// The daemon ends and another one may follow, at an upgrade or a restart for example: connect again.
+    DaemonEnds,
+    /// The session was deleted.
+    SessionDeleted,
+    /// What works for the session has ended: attach again.
+    SessionEnded,
+    /// Events cannot be read, or how a turn ended cannot be written now: attach again.
+    StoreFailed,
+    /// A reason that this build does not know: attach again.
     #[serde(untagged)]
     Other(String),
 }

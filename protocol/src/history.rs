@@ -38,6 +38,12 @@ pub struct RewindParams {
     pub session: String,
     /// The first turn that leaves the model's view; all later ones leave it too.
     pub turn: u64,
+    /// Undo what these turns wrote, before they leave. When a file cannot simply be restored, nothing is changed.
+    #[serde(default)]
+    pub files: Option<bool>,
+    /// With `files`: leave out the files that cannot simply be restored.
+    #[serde(default)]
+    pub skip: Option<bool>,
     /// The client's key for this call.
     #[serde(default)]
     pub idempotency_key: Option<String>,
@@ -128,12 +134,14 @@ mod api {
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
         ) -> jsonrpsee::core::RpcResult<SessionInfo>;
 
-        /// Takes a turn and all later ones out of the model's view.
+        /// Takes a turn and all later ones out of the model's view, and undoes what they wrote where that is asked for.
         #[method(name = "rewind", param_kind = map)]
         async fn rewind(
             &self,
             session: String,
             turn: u64,
+            files: Option<bool>,
+            skip: Option<bool>,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
         ) -> jsonrpsee::core::RpcResult<SessionInfo>;
 

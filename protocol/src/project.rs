@@ -22,7 +22,7 @@ pub struct Project {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenParams {
-    /// Absolute paths of existing folders; the first names the project.
+    /// Absolute paths of existing folders; the first names the project. What it has beside them stays.
     #[schemars(length(min = 1))]
     pub roots: Vec<String>,
     /// The client's key for this call.

@@ -93,6 +93,10 @@ pub struct RequestInfo {
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What is wrong with a stored text that it was made of: it can no longer be shown or replayed as it was sent. Then
+    /// `tokens` and `cachedExpected` are 0, and `kept` and `break` are absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damaged: Option<String>,
 }
 
 /// What two requests share from their beginning on.

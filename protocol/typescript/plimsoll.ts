@@ -1,5 +1,5 @@
 // Made by `node generate.mjs` from ../schema/plimsoll.schema.json: change the Rust types, not this file.
-// schema: 60828fe0b1923562
+// schema: b9fa21dd09894f1d
 
 /**
  * The version of the protocol that these types describe.
@@ -651,9 +651,13 @@ export type SessionEvent = {
   | {
       type: "closed";
       /**
-       * Why, for people.
+       * Why.
        */
-      reason: string;
+      reason: CloseReason;
+      /**
+       * The same for people.
+       */
+      message: string;
     }
 );
 /**
@@ -671,6 +675,11 @@ export type StopReason =
   | "crashed"
   | "internal"
   | (string & {});
+/**
+ * Why a subscription ended.
+ */
+export type CloseReason =
+  "daemonStopped" | "daemonEnds" | "sessionDeleted" | "sessionEnded" | "storeFailed" | (string & {});
 /**
  * What went wrong.
  */
@@ -846,7 +855,7 @@ export interface Done {}
  */
 export interface ProjectOpenParams {
   /**
-   * Absolute paths of existing folders; the first names the project.
+   * Absolute paths of existing folders; the first names the project. What it has beside them stays.
    *
    * @minItems 1
    */
@@ -2658,6 +2667,11 @@ export interface RequestInfo {
    * Why it failed.
    */
   error?: string | null;
+  /**
+   * What is wrong with a stored text that it was made of: it can no longer be shown or replayed as it was sent. Then
+   * `tokens` and `cachedExpected` are 0, and `kept` and `break` are absent.
+   */
+  damaged?: string | null;
 }
 /**
  * Tokens. `input` is everything that was sent, cached parts included.
@@ -3281,6 +3295,10 @@ export interface Damaged {
  * Parameters of `daemon/stop`.
  */
 export interface DaemonStopParams {
+  /**
+   * Whether the caller starts another daemon at once: who is connected is told to connect again.
+   */
+  restart?: boolean | null;
   /**
    * The client's key for this call.
    */

@@ -3,7 +3,7 @@
 use plimsoll_core::model::request::Api;
 use plimsoll_tests::daemon::TestDaemon;
 use plimsoll_tests::in_time;
-use plimsoll_tests::machine::Machine;
+use plimsoll_tests::machine::{Machine, Version};
 use plimsoll_tests::model_server::{Call, Gate, ModelServer, Script, Step};
 use plimsoll_tests::workspace::Workspace;
 use rustix::process::{Pid, Signal, kill_process};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Stdio;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 /// An editor and its bridge. Everything that comes is kept.
 struct Editor {
@@ -25,7 +25,11 @@ struct Editor {
 impl Editor {
     /// Starts a bridge and opens a session in the workspace; gives its id.
     async fn start(machine: &Machine, workspace: &Workspace) -> (Self, String) {
-        let mut command = machine.command(workspace.path(), &["acp"]);
+        Self::start_by(machine.command(workspace.path(), &["acp"]), workspace).await
+    }
+
+    /// The same with a bridge that this command starts.
+    async fn start_by(mut command: Command, workspace: &Workspace) -> (Self, String) {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let input = child.stdin.take().unwrap();
@@ -197,6 +201,38 @@ async fn a_hand_over_to_a_newer_build_is_not_noticed() {
     assert_eq!(machine.daemon_program().as_deref(), Some(newer.as_path()));
     assert_eq!(editor.text(), "half whole. Again.");
     editor.assert_whole();
+    server.assert_clean();
+}
+
+#[tokio::test]
+async fn editors_with_bridges_of_two_versions_share_the_newer_daemon() {
+    let gate = Gate::new();
+    let steps =
+        [Step::empty().text("half ").stall(&gate).text("whole. "), Step::say("Of the newer. "), Step::say("Again.")];
+    let server = ModelServer::start(Script::new(steps)).await;
+    let machine = Machine::new(plimsoll_tests::binary!()).model(&server, Api::OpenaiChat, "full");
+    let newer = machine.other_version(Version::Newer, -3_600);
+    let (workspace, elsewhere) = (Workspace::new(), Workspace::new());
+    let (mut old, session) = Editor::start(&machine, &workspace).await;
+    let before = TestDaemon::watch(machine.daemon_pid().unwrap());
+    let prompt = old.prompt(&session, "talk").await;
+    old.chunk().await;
+    // It is served by the daemon that has something to do, and then by its own.
+    let command = machine.command_of(&newer, elsewhere.path(), &["acp"]);
+    let (mut new, other) = Editor::start_by(command, &elsewhere).await;
+    gate.release();
+    assert_eq!(old.answer(prompt).await["result"]["stopReason"], "end_turn");
+    before.gone().await;
+    let prompt = new.prompt(&other, "talk").await;
+    assert_eq!(new.answer(prompt).await["result"]["stopReason"], "end_turn");
+    let pid = machine.daemon_pid();
+    assert_eq!(machine.daemon_program().as_deref(), Some(newer.as_path()));
+    let prompt = old.prompt(&session, "more").await;
+    assert_eq!(old.answer(prompt).await["result"]["stopReason"], "end_turn");
+    assert_eq!((machine.daemon_pid(), pid.is_some()), (pid, true));
+    assert_eq!((old.text(), new.text()), ("half whole. Again.".to_owned(), "Of the newer. ".to_owned()));
+    old.assert_whole();
+    new.assert_whole();
     server.assert_clean();
 }
 

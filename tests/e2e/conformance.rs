@@ -4,12 +4,15 @@
 use plimsoll_core::model::request::Api;
 use plimsoll_tests::client::{Client, Framing};
 use plimsoll_tests::machine::Machine;
-use plimsoll_tests::model_server::{Call, Gate, ModelServer, Script, Step};
+use plimsoll_tests::model_server::{Call, Cut, Gate, ModelServer, Script, Step};
 use plimsoll_tests::schema::{Schema, repository};
 use plimsoll_tests::template::Values;
 use plimsoll_tests::workspace::Workspace;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+
+/// What a model was about to say when its connection broke.
+const LOST: &str = "not to be told";
 
 /// Every case with its name.
 fn cases() -> Vec<(String, Value)> {
@@ -61,6 +64,10 @@ fn answer(of: &Value, gates: &mut Vec<Gate>) -> Step {
     }
     if of.get("then").is_some() {
         step = step.text_in(pieces(&of["then"]));
+    }
+    if of["breaks"] == true {
+        // In the middle of an event, so that of this text nothing is told.
+        step = step.text(LOST).cut(Cut::Text(LOST.to_owned()));
     }
     for call in of["calls"].as_array().into_iter().flatten() {
         step = step.call(Call::new(call[0].as_str().expect("a tool"), call[1].clone()));

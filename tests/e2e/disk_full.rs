@@ -110,8 +110,10 @@ async fn a_command_whose_record_cannot_be_written_does_not_run() {
     gate.release();
     let closed = |events: &[Value]| events.iter().find(|event| event["type"] == "closed").cloned();
     let events = client.wait_events("the end of the subscription", |events| closed(events).is_some()).await;
-    let reason = closed(&events).expect("waited for it")["reason"].to_string();
-    assert!(reason.contains("could not be stored"), "{reason}");
+    let closed = closed(&events).expect("waited for it");
+    assert_eq!(closed["reason"], "storeFailed");
+    let message = closed["message"].as_str().expect("a text");
+    assert!(message.contains("could not be stored"), "{message}");
     assert_eq!(workspace.read("made"), None);
 
     daemon.limit(None);

@@ -58,9 +58,26 @@ struct Said {
     ids: Vec<String>,
 }
 
+/// A method with the names of its parameters.
+struct Method {
+    name: String,
+    parameters: Vec<String>,
+}
+
+/// All methods that are called; each that is left out is one of the daemon's.
+fn methods() -> Vec<Method> {
+    let schema = Schema::committed();
+    let names = schema.methods();
+    for left_out in LEFT_OUT {
+        assert!(names.iter().any(|name| name == left_out), "there is no {left_out}");
+    }
+    let called = names.into_iter().filter(|name| !LEFT_OUT.contains(&name.as_str()));
+    called.map(|name| Method { parameters: schema.parameters(&name), name }).collect()
+}
+
 struct Maker<'a> {
     random: Random,
-    methods: &'a [String],
+    methods: &'a [Method],
     session: &'a str,
     framing: Framing,
     said: Said,
@@ -82,30 +99,18 @@ impl Maker<'_> {
     }
 
     fn object(&mut self, depth: usize) -> Value {
-        let names = [
-            "session",
-            "project",
-            "id",
-            "limit",
-            "after",
-            "before",
-            "text",
-            "roots",
-            "files",
-            "title",
-            "mode",
-            "turn",
-            "call",
-            "request",
-            "ask",
-            "choice",
-            "clientInfo",
-            "protocolVersion",
-            "cursor",
-            "subscription",
-        ];
+        let methods = self.methods;
+        let names = &self.random.pick(methods).parameters;
+        self.fields(names, depth)
+    }
+
+    /// Some of these fields, with values of anything.
+    fn fields(&mut self, names: &[String], depth: usize) -> Value {
+        if names.is_empty() {
+            return json!({});
+        }
         let fields = self.random.below(5);
-        (0..fields).map(|_| ((*self.random.pick(&names)).to_owned(), self.value(depth))).collect()
+        (0..fields).map(|_| (self.random.pick(names).clone(), self.value(depth))).collect()
     }
 
     fn id(&mut self) -> String {
@@ -121,12 +126,14 @@ impl Maker<'_> {
 
     /// A request that must be answered, whatever it asks for.
     fn request(&mut self) -> String {
+        let methods = self.methods;
+        let Method { name, parameters } = self.random.pick(methods);
         let method = if self.random.below(8) == 0 {
             json!(String::from_utf8_lossy(&self.random.bytes(20)))
         } else {
-            json!(self.random.pick(self.methods))
+            json!(name)
         };
-        let params = self.object(2);
+        let params = if self.random.below(4) == 0 { self.object(2) } else { self.fields(parameters, 2) };
         format!(r#"{{"jsonrpc":"2.0","id":{},"method":{method},"params":{params}}}"#, self.id())
     }
 
@@ -237,7 +244,7 @@ fn answered(heard: &[u8], framing: Framing) -> BTreeMap<String, usize> {
     found
 }
 
-async fn round(daemon: &TestDaemon, seed: u64, methods: &[String], session: &str) {
+async fn round(daemon: &TestDaemon, seed: u64, methods: &[Method], session: &str) {
     let mut random = Random::new(seed);
     let framing = *random.pick(&[Framing::Lines, Framing::Headers]);
     let said = Maker { random, methods, session, framing, said: Said::default() }.say();
@@ -269,8 +276,7 @@ async fn whatever_is_said_everybody_is_answered() {
     let witness: Client = daemon.client().await;
     let workspace = Workspace::new();
     let session = witness.session(&workspace).await;
-    let methods: Vec<String> =
-        Schema::committed().methods().into_iter().filter(|method| !LEFT_OUT.contains(&method.as_str())).collect();
+    let methods = methods();
     let first = number("PLIMSOLL_FUZZ_SEED").unwrap_or(1);
     round(&daemon, first, &methods, &session).await;
     let before = daemon.resident();

@@ -4,12 +4,12 @@ use plimsoll_core::model::request::Api;
 use plimsoll_tests::client::{Client, Framing};
 use plimsoll_tests::daemon::TestDaemon;
 use plimsoll_tests::in_time;
-use plimsoll_tests::machine::Machine;
-use plimsoll_tests::model_server::{Gate, ModelServer, Script, Step};
+use plimsoll_tests::machine::{Machine, Version};
+use plimsoll_tests::model_server::{Call, Gate, ModelServer, Script, Step};
 use plimsoll_tests::told::told;
 use plimsoll_tests::workspace::Workspace;
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use tokio::process::Child;
 
@@ -31,11 +31,21 @@ fn is(event: &Value, kind: &str) -> bool {
 
 #[tokio::test]
 async fn a_newer_build_takes_over_when_nothing_runs_and_no_event_is_lost() {
+    takes_over(|machine| machine.other_build(LATER), env!("CARGO_PKG_VERSION")).await;
+}
+
+#[tokio::test]
+async fn so_does_a_newer_version_whose_file_is_older() {
+    takes_over(|machine| machine.other_version(Version::Newer, -LATER), &Version::Newer.text()).await;
+}
+
+/// The binary under test runs; the build that `newer` makes, which has this version, takes over.
+async fn takes_over(newer: impl Fn(&Machine) -> PathBuf, version: &str) {
     let gate = Gate::new();
     let steps = [Step::empty().text("half ").stall(&gate).text("whole"), Step::say("Again.")];
     let server = ModelServer::start(Script::new(steps)).await;
     let machine = Machine::new(plimsoll_tests::binary!()).model(&server, Api::OpenaiChat, "full");
-    let newer = machine.other_build(LATER);
+    let newer = newer(&machine);
     let mut daemon = machine.daemon().await;
     let workspace = Workspace::new();
     let mut old_bridge = bridge(daemon.machine(), None, "stdio");
@@ -53,11 +63,12 @@ async fn a_newer_build_takes_over_when_nothing_runs_and_no_event_is_lost() {
     let mut new_bridge = bridge(daemon.machine(), Some(&newer), "stdio");
     let new = Client::editor_of(&mut new_bridge, Framing::Lines);
     new.initialize().await;
-    old.wait_events("the announcement", |events| events.iter().any(|event| is(event, "restartPending"))).await;
+    let announced = |event: &Value| is(event, "restartPending") && event["build"] == version;
+    old.wait_events("the announcement", |events| events.iter().any(announced)).await;
     let status = new.ok("daemon/status", json!({})).await;
     assert_eq!((&status["pid"], &status["restartPending"]), (&json!(daemon.pid()), &json!(true)));
     new.attach(&session, 0).await;
-    new.wait_events("it, attached later", |events| events.iter().any(|event| is(event, "restartPending"))).await;
+    new.wait_events("it, attached later", |events| events.iter().any(announced)).await;
 
     gate.release();
     assert!(daemon.ended().await.success());
@@ -65,7 +76,8 @@ async fn a_newer_build_takes_over_when_nothing_runs_and_no_event_is_lost() {
         client.closed().await;
         let events = client.events();
         assert_eq!(told(&events, 0).last().unwrap(), "turn 1 ends: endTurn");
-        assert!(is(events.last().unwrap(), "closed"), "{events:#?}");
+        let last = events.last().unwrap();
+        assert_eq!((&last["type"], &last["reason"]), (&json!("closed"), &json!("daemonEnds")), "{events:#?}");
     }
     assert_eq!(in_time("the bridge's end", old_bridge.wait()).await.unwrap().code(), Some(4));
     let before = told(&old.events(), 0);
@@ -75,6 +87,7 @@ async fn a_newer_build_takes_over_when_nothing_runs_and_no_event_is_lost() {
     let again = Client::editor_of(&mut again_bridge, Framing::Headers);
     again.initialize().await;
     assert_eq!(daemon.machine().daemon_program().as_deref(), Some(newer.as_path()));
+    assert_eq!(again.ok("daemon/status", json!({})).await["version"], version);
     let seq = before.len() as u64;
     again.attach(&session, seq).await;
     let turn = again.start(&session, "more").await;
@@ -100,16 +113,29 @@ async fn daemon_events(client: &Client, session: &str, machine: &Machine) -> Vec
 async fn builds_that_alternate_hand_over_once_and_upwards() {
     let machine = Machine::new(plimsoll_tests::binary!());
     let (older, newer) = (machine.other_build(-LATER), machine.other_build(LATER));
+    alternate(&machine, &older, &newer).await;
+}
+
+#[tokio::test]
+async fn versions_that_alternate_do_so_too_whatever_the_times_of_their_files() {
+    let machine = Machine::new(plimsoll_tests::binary!());
+    let older = machine.other_version(Version::Older, LATER);
+    let newer = machine.other_version(Version::Newer, -LATER);
+    alternate(&machine, &older, &newer).await;
+}
+
+/// Uses three builds in turn, of which the binary under test is the middle one.
+async fn alternate(machine: &Machine, older: &Path, newer: &Path) {
     let mut programs = Vec::new();
     let mut pids = Vec::new();
     for round in 0..12 {
         let binary = match round % 3 {
-            0 => Some(older.as_path()),
+            0 => Some(older),
             1 => None,
-            _ => Some(newer.as_path()),
+            _ => Some(newer),
         };
         let before = machine.daemon_pid();
-        let mut bridge = bridge(&machine, binary, "stdio");
+        let mut bridge = bridge(machine, binary, "stdio");
         let client = Client::editor_of(&mut bridge, Framing::Lines);
         client.initialize().await;
         if round < 3 {
@@ -125,7 +151,40 @@ async fn builds_that_alternate_hand_over_once_and_upwards() {
     }
     programs.dedup();
     pids.dedup();
-    assert_eq!((programs, pids.len()), (vec![newer], 1));
+    assert_eq!((programs, pids.len()), (vec![newer.to_owned()], 1));
+}
+
+#[tokio::test]
+async fn an_older_version_is_served_by_the_newer_daemon_and_never_replaces_it() {
+    let server = ModelServer::start(Script::new([Step::say("One."), Step::say("Two.")])).await;
+    let machine = Machine::new(plimsoll_tests::binary!()).model(&server, Api::OpenaiChat, "full");
+    let older = machine.other_version(Version::Older, LATER);
+    let mut daemon = machine.daemon().await;
+    let workspace = Workspace::new();
+    for facade in ["stdio", "acp"] {
+        let mut bridge = bridge(daemon.machine(), Some(&older), facade);
+        let client = Client::editor_of(&mut bridge, Framing::Lines);
+        if facade == "stdio" {
+            client.initialize().await;
+            let session = client.session(&workspace).await;
+            assert_eq!(client.turn(&session, "talk").await["stopReason"], "endTurn");
+            let status = client.ok("daemon/status", json!({})).await;
+            assert_eq!((&status["pid"], &status["restartPending"]), (&json!(daemon.pid()), &json!(false)));
+            assert_eq!(status["version"], env!("CARGO_PKG_VERSION"));
+        } else {
+            client.ok("initialize", json!({"protocolVersion": 1})).await;
+            let new = json!({"cwd": workspace.text(), "mcpServers": []});
+            let session = client.ok("session/new", new).await["sessionId"].clone();
+            let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "talk"}]});
+            assert_eq!(client.ok("session/prompt", prompt).await["stopReason"], "end_turn");
+        }
+    }
+    let listed = daemon.machine().command_of(&older, Path::new("/"), &["sessions", "--all"]).output();
+    assert!(in_time("the older command", listed).await.unwrap().status.success());
+    assert_eq!(daemon.machine().daemon_pid(), Some(daemon.pid()));
+    assert!(!daemon.machine().data().join("successor.json").exists());
+    assert!(daemon.stop().await.success());
+    server.assert_clean();
 }
 
 #[tokio::test]
@@ -168,4 +227,34 @@ async fn a_daemon_whose_own_file_is_replaced_makes_room_with_clients_connected()
     std::fs::rename(&next, &program).unwrap();
     watched.gone().await;
     client.closed().await;
+}
+
+#[tokio::test]
+async fn a_command_in_the_background_holds_the_daemon_until_it_ends() {
+    let command = json!({"command": "mkfifo gate; cat gate", "is_background": true});
+    let steps = [Step::calls([Call::new("run_terminal_cmd", command)]), Step::say("It runs.")];
+    let server = ModelServer::start(Script::new(steps)).await;
+    let machine = Machine::new(plimsoll_tests::binary!()).model(&server, Api::OpenaiChat, "full");
+    let newer = machine.other_build(LATER);
+    let mut daemon = machine.daemon().await;
+    let workspace = Workspace::new();
+    let client = daemon.client().await;
+    let session = client.session(&workspace).await;
+    assert_eq!(client.turn(&session, "start it").await["stopReason"], "endTurn");
+    let mut bridge = bridge(daemon.machine(), Some(&newer), "stdio");
+    let other = Client::editor_of(&mut bridge, Framing::Lines);
+    other.initialize().await;
+    let status = other.ok("daemon/status", json!({})).await;
+    assert_eq!((&status["pid"], &status["turns"]), (&json!(daemon.pid()), &json!(0)));
+    assert_eq!((&status["jobs"], &status["restartPending"]), (&json!(1), &json!(true)));
+    let gate = workspace.path().join("gate");
+    in_time("the command reads", tokio::task::spawn_blocking(move || std::fs::write(gate, "go\n")))
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(daemon.ended().await.success());
+    client.closed().await;
+    let events = client.events();
+    assert!(events.iter().any(|event| is(event, "taskEnded")), "{events:#?}");
+    server.assert_clean();
 }

@@ -199,6 +199,98 @@ async fn a_conversation_goes_back_and_files_stay(api: Api) {
     server.assert_clean();
 }
 
+#[tokio::test]
+async fn a_conversation_goes_back_with_its_files() {
+    let workspace = Workspace::new().file("a.txt", "a0\n");
+    let write = |path: &str, text: &str| Call::new("write", json!({"file_path": path, "contents": text}));
+    let replace = |old: &str, new: &str| {
+        Call::new("string_replace", json!({"file_path": "a.txt", "old_string": old, "new_string": new}))
+    };
+    let server = ModelServer::start(Script::new([
+        Step::calls([Call::new("read_file", json!({"target_file": "a.txt"}))]),
+        Step::say("First."),
+        Step::calls([replace("a0", "a1"), write("made.txt", "made\n")]),
+        Step::say("Second."),
+        Step::calls([replace("a1", "a2"), write("more/b.txt", "b\n")]),
+        Step::say("Third."),
+        Step::say("Fourth."),
+    ]))
+    .await;
+    let (mut daemon, client, session) = begun(Api::OpenaiChat, &workspace, &server).await;
+    for prompt in ["prompt-one", "prompt-two", "prompt-three"] {
+        client.turn(&session, prompt).await;
+    }
+    let disk = || ["a.txt", "made.txt", "more/b.txt"].map(|name| workspace.read(name).unwrap_or_default());
+    workspace.write("made.txt", "mine\n");
+    let before = items(&client, &session).await;
+    let params = |extra: Value| {
+        let mut params = json!({"session": session, "turn": 2});
+        params.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
+        params
+    };
+
+    // Somebody else's change stops it as a whole.
+    let refused = client.err("session/rewind", params(json!({"files": true, "idempotencyKey": "k"}))).await;
+    assert_eq!(refused["data"]["kind"], "conflict");
+    let message = refused["message"].as_str().expect("a message");
+    assert!(message.contains("nothing was changed") && message.contains("made.txt: changed since by"), "{message}");
+    assert!(!message.contains("a.txt"), "{message}");
+    assert_eq!(disk(), ["a2\n", "mine\n", "b\n"]);
+    assert_eq!(items(&client, &session).await, before);
+    let wrong = client.err("session/rewind", params(json!({"skip": true}))).await;
+    assert_eq!(wrong["data"]["kind"], "invalidParams");
+    let gone = json!({"session": session, "turn": 9, "files": true});
+    assert_eq!(client.err("session/rewind", gone).await["data"]["kind"], "notFound");
+    let command = ["rewind", session.as_str(), "2", "--files", "-y"];
+    let (code, _, said) = run(daemon.machine(), workspace.path(), &command).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("blocked     made.txt") && said.contains("--skip"), "{said}");
+    assert_eq!((disk(), items(&client, &session).await), (["a2\n", "mine\n", "b\n"].map(str::to_owned), before));
+
+    // Left out, the others go back, and the key makes it one deed.
+    let skip = params(json!({"files": true, "skip": true, "idempotencyKey": "k"}));
+    client.ok("session/rewind", skip.clone()).await;
+    assert_eq!(disk(), ["a0\n", "mine\n", ""]);
+    let after = items(&client, &session).await;
+    assert_eq!(after.last().map(|item| &item["kind"]), Some(&json!("rewind")));
+    client.ok("session/rewind", skip).await;
+    assert_eq!(items(&client, &session).await, after);
+    for item in after.iter().filter(|item| item["kind"] != "rewind") {
+        assert_eq!(item["outOfView"] == true, item["turn"].as_u64() >= Some(2), "{item}");
+    }
+    daemon.kill9().await;
+    daemon.restart().await;
+    let client = daemon.client().await;
+    client.attach(&session, 0).await;
+    client.turn(&session, "prompt-four").await;
+    let body = last(&server);
+    assert!(body.contains("prompt-one") && body.contains("prompt-four") && !body.contains("prompt-two"), "{body}");
+    server.assert_clean();
+}
+
+#[tokio::test]
+async fn a_rewind_that_was_cut_after_the_undo_goes_on_from_there() {
+    let workspace = Workspace::new();
+    let write = Call::new("write", json!({"file_path": "made.txt", "contents": "made\n"}));
+    let steps = [Step::calls([write]), Step::say("Made."), Step::say("Nothing to undo.")];
+    let server = ModelServer::start(Script::new(steps)).await;
+    let (mut daemon, client, session) = begun(Api::AnthropicMessages, &workspace, &server).await;
+    client.turn(&session, "Make it").await;
+    client.turn(&session, "And?").await;
+    client.ok("checkpoint/restore", json!({"session": session, "from": 1})).await;
+    daemon.kill9().await;
+    daemon.restart().await;
+    let client = daemon.client().await;
+    client.attach(&session, 0).await;
+    client.ok("session/rewind", json!({"session": session, "turn": 1, "files": true})).await;
+    assert_eq!(workspace.read("made.txt"), None);
+    assert_eq!(items(&client, &session).await.last().map(|item| item["kind"].clone()), Some(json!("rewind")));
+    // Turns that wrote nothing go back all the same.
+    let (code, _, said) = run(daemon.machine(), workspace.path(), &["rewind", &session, "2", "--files", "-y"]).await;
+    assert_eq!(code, Some(1), "that turn has left the view: {said}");
+    server.assert_clean();
+}
+
 /// Runs a command and gives what it printed.
 async fn run(machine: &Machine, cwd: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = in_time("a command", machine.command(cwd, arguments).output()).await.expect("it runs");

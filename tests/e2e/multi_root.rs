@@ -127,3 +127,59 @@ async fn the_command_line_leaves_roots_that_an_editor_added() {
     assert!(seen.contains("Rules of aaa.") && seen.contains("Rules of bbb."), "{seen}");
     server.assert_clean();
 }
+
+#[tokio::test]
+async fn a_client_that_names_one_root_leaves_the_others_and_taking_one_away_is_said() {
+    let (a, b, c) = (root("aaa"), root("bbb"), root("ccc"));
+    let daemon = Machine::new(plimsoll_tests::binary!()).daemon().await;
+    let client = daemon.client().await;
+    let open = async |roots: &[&Workspace]| {
+        let roots: Vec<&str> = roots.iter().map(|root| root.text()).collect();
+        client.ok("project/open", json!({"roots": roots})).await
+    };
+    let project = open(&[&a, &b]).await;
+    assert_eq!(project["roots"], json!([a.text(), b.text()]));
+    assert_eq!(open(&[&a]).await, project);
+    assert_eq!(open(&[&a, &c]).await["roots"], json!([a.text(), b.text(), c.text()]));
+    assert_eq!(open(&[&a, &c, &b]).await["roots"], json!([a.text(), b.text(), c.text()]));
+    let fewer = json!({"project": project["key"], "roots": [a.text(), c.text()]});
+    client.ok("project/relocate", fewer).await;
+    assert_eq!(open(&[&a]).await["roots"], json!([a.text(), c.text()]));
+}
+
+#[tokio::test]
+async fn a_root_that_comes_later_is_not_trusted_because_the_others_were() {
+    let (a, b) = (root("aaa"), root("bbb"));
+    let moved = Workspace::new();
+    let mut daemon = Machine::new(plimsoll_tests::binary!()).daemon().await;
+    let client = daemon.client().await;
+    let key = client.ok("project/open", json!({"roots": [a.text()]})).await["key"].clone();
+    let trust = async |client: &Client| {
+        client.ok("project/trust", json!({"project": key, "trusted": true})).await;
+    };
+    let trusted = async |client: &Client| {
+        let projects = client.ok("project/list", json!({})).await["projects"].take();
+        projects[0]["trusted"].clone()
+    };
+    trust(&client).await;
+    // The same again, and a folder of what is trusted.
+    let inside = format!("{}/src", a.text());
+    for roots in [json!([a.text()]), json!([a.text(), inside])] {
+        assert_eq!(client.ok("project/open", json!({"roots": roots})).await["trusted"], true, "{roots}");
+    }
+    let wider = client.ok("project/open", json!({"roots": [a.text(), b.text()]})).await;
+    assert_eq!((&wider["key"], &wider["trusted"]), (&key, &json!(false)));
+    assert_eq!(trusted(&client).await, false);
+    daemon.stop().await;
+    daemon.restart().await;
+    let client = daemon.client().await;
+    assert_eq!(trusted(&client).await, false, "it is stored");
+    trust(&client).await;
+    assert_eq!(client.ok("project/open", json!({"roots": [a.text()]})).await["trusted"], true, "both are trusted now");
+    // What has moved is what was trusted; what comes besides is not.
+    let relocate = async |roots: &[&str]| {
+        client.ok("project/relocate", json!({"project": key, "roots": roots})).await["trusted"].clone()
+    };
+    assert_eq!(relocate(&[a.text(), moved.text()]).await, true);
+    assert_eq!(relocate(&[a.text(), moved.text(), b.text()]).await, false);
+}

@@ -9,6 +9,54 @@ use serde_json::{Value, json};
 
 over_both_apis! { every_request_is_listed_with_what_it_kept_and_cost }
 
+#[tokio::test]
+async fn a_damaged_text_takes_no_other_request_out_of_the_list() {
+    let workspace = Workspace::new();
+    let script = Script::new([Step::say("One."), Step::say("Two."), Step::say("Three.")]);
+    let server = ModelServer::start(script).await;
+    let mut daemon = Machine::new(plimsoll_tests::binary!()).model(&server, Api::OpenaiChat, "ask").daemon().await;
+    let client = daemon.client().await;
+    let session = client.session(&workspace).await;
+    for prompt in ["first", "second", "third"] {
+        client.turn(&session, prompt).await;
+    }
+    let before = client.ok("request/list", json!({"session": session})).await;
+    let project = client.ok("session/get", json!({"session": session})).await["project"].clone();
+    daemon.stop().await;
+    let folder = daemon.machine().data().join("projects").join(project.as_str().unwrap());
+    harm_a_message(&folder.join("plimsoll.db"), 2);
+    daemon.restart().await;
+
+    let client = daemon.client().await;
+    let list = client.ok("request/list", json!({"session": session})).await;
+    let (requests, whole) = (list["requests"].as_array().unwrap(), before["requests"].as_array().unwrap());
+    assert_eq!((requests.len(), &requests[0]), (3, &whole[0]));
+    for (at, one) in requests.iter().enumerate().skip(1) {
+        let why = one["damaged"].as_str().unwrap_or_else(|| panic!("request {} is marked: {one}", at + 1));
+        assert!(why.contains("of request 2 has another hash"), "{why}");
+        for known in ["request", "turn", "step", "at", "epoch", "model", "lastItem", "bytes", "usage"] {
+            assert_eq!(one[known], whole[at][known], "{known}");
+        }
+        assert_eq!((&one["tokens"], &one["kept"]), (&json!(0), &Value::Null));
+    }
+    assert_eq!(list["total"]["bytes"], before["total"]["bytes"]);
+    client.ok("request/get", json!({"session": session, "request": 1})).await;
+    let error = client.err("request/get", json!({"session": session, "request": 2})).await;
+    assert_eq!(error["data"]["kind"], "store", "{error}");
+    let output = daemon.machine().command(workspace.path(), &["requests", &session]).output().await.unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && said.matches("damaged: ").count() == 2, "{said}");
+}
+
+/// Makes the first message that this request added another text than the one that was sent.
+fn harm_a_message(database: &std::path::Path, request: i64) {
+    let connection = rusqlite::Connection::open(database).expect("a database");
+    connection.execute_batch("DROP TRIGGER blob_is_kept; DROP TRIGGER blob_stays;").expect("no triggers");
+    let harm = "UPDATE blob SET codec = 0, len = 2, body = CAST('{}' AS BLOB) \
+                WHERE bid = (SELECT bid FROM request_blob WHERE request = ?1 ORDER BY pos LIMIT 1)";
+    assert_eq!(connection.execute(harm, [request]).expect("a change"), 1);
+}
+
 /// A provider `test` whose model has this name, over this wire.
 fn configuration(server: &ModelServer, api: Api) -> String {
     let word = if api == Api::AnthropicMessages { "anthropic-messages" } else { "openai-chat" };

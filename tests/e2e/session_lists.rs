@@ -123,3 +123,26 @@ async fn the_command_line_searches_archives_renames_deletes_and_rebuilds() {
     assert_eq!((code, out), (Some(0), format!("{path}: 2 items, {} bytes\n", before.len())));
     assert_eq!(std::fs::read_to_string(path).expect("a transcript"), before);
 }
+
+#[tokio::test]
+async fn a_cursor_that_no_page_gave_is_refused_and_does_not_begin_at_the_first_page() {
+    let daemon = Machine::new(plimsoll_tests::binary!()).daemon().await;
+    let client = daemon.client().await;
+    let workspace = Workspace::new();
+    let session = client.session(&workspace).await;
+    let searched = format!("{session}:7");
+    for (method, more, cursors) in [
+        ("session/list", json!({}), ["", "soon", "0", "-1", "+1", "01", "99999999999999999999", searched.as_str()]),
+        ("transcript/search", json!({"query": "x"}), ["", "soon", "0", "-1", ":", "x:y", "7:", "7"]),
+    ] {
+        for cursor in cursors {
+            let mut params = more.clone();
+            params["cursor"] = json!(cursor);
+            let error = client.err(method, params).await;
+            assert_eq!((&error["code"], &error["data"]["kind"]), (&json!(-32602), &json!("invalidParams")), "{error}");
+            let hint = error["data"]["hint"].as_str().unwrap_or_default();
+            assert!(hint.contains("nextCursor") && hint.contains(method), "{method} {cursor:?}: {error}");
+        }
+    }
+    assert_eq!(client.ok("session/list", json!({})).await["sessions"][0]["id"], session);
+}

@@ -17,6 +17,7 @@ over_both_apis! {
     a_question_outlives_a_stop_of_the_daemon
     a_prompt_waits_behind_a_question_from_before
     an_interrupt_ends_a_turn_that_waited_without_a_daemon
+    nothing_is_undone_beside_a_turn_that_waits_without_a_machine
     what_a_suspended_turn_needs_and_is_not_there_is_named
 }
 
@@ -135,6 +136,38 @@ async fn an_interrupt_ends_a_turn_that_waited_without_a_daemon(api: Api) {
     assert_eq!(world.client.turn(&world.session, "go on").await["stopReason"], "endTurn");
     world.server.assert_clean();
     assert_grows(&world.server);
+}
+
+async fn nothing_is_undone_beside_a_turn_that_waits_without_a_machine(api: Api) {
+    let workspace = Workspace::new().file("a.txt", "alpha\n");
+    let write = Call::new("write", json!({"file_path": "new.txt", "contents": "new\n"}));
+    let command = Call::new("run_terminal_cmd", json!({"command": "touch made"}));
+    let script = [Step::calls([write]), Step::say("Written."), Step::calls([command]), Step::say("Made.")];
+    let server = ModelServer::start(Script::new(script)).await;
+    let daemon = Machine::new(plimsoll_tests::binary!()).model(&server, api, "accept_edits").daemon().await;
+    let client = daemon.client().await;
+    let session = client.session(&workspace).await;
+    client.turn(&session, "write").await;
+    client.start(&session, "make it").await;
+    let ask = client.asked(&session).await;
+    let mut world = World { daemon, server, client, session, workspace, ask };
+    world.daemon.kill9().await;
+    world.restarted().await;
+    for dry in [true, false] {
+        let undo = json!({"session": world.session, "turn": 1, "dryRun": dry});
+        if dry {
+            assert_eq!(world.client.ok("checkpoint/restore", undo).await["state"], "planned");
+        } else {
+            let error = world.client.err("checkpoint/restore", undo).await;
+            assert_eq!(error["data"]["kind"], "busy", "{error}");
+        }
+    }
+    assert_eq!(world.workspace.read("new.txt").as_deref(), Some("new\n"));
+    world.client.ok("permission/respond", world.answer("allowOnce")).await;
+    assert_eq!(world.client.completed(&world.session, 2).await["stopReason"], "endTurn");
+    let done = world.client.ok("checkpoint/restore", json!({"session": world.session, "turn": 1})).await;
+    assert_eq!((&done["state"], world.workspace.read("new.txt")), (&json!("done"), None));
+    world.server.assert_clean();
 }
 
 async fn what_a_suspended_turn_needs_and_is_not_there_is_named(api: Api) {

@@ -91,6 +91,9 @@ impl Person {
     /// Does one thing; whether the connection holds.
     async fn act(&mut self, client: &Client, world: &World) -> bool {
         let session = self.random.pick(&world.sessions).clone();
+        if self.random.below(60) == 0 {
+            return self.rewind(client, &session).await;
+        }
         match self.random.below(10) {
             0 => client.attempt("turn/cancel", json!({"session": session})).await.is_some(),
             1 => client.attempt("session/list", json!({"limit": 3})).await.is_some(),
@@ -99,6 +102,23 @@ impl Person {
                 true
             }
             _ => self.prompt(client, world, &session).await,
+        }
+    }
+
+    /// Goes back by some turns, so that no conversation outgrows the model's window however long all this lasts.
+    async fn rewind(&mut self, client: &Client, session: &str) -> bool {
+        let seen = self.seen.get(session).into_iter().flatten().rev();
+        let last = seen.filter(|event| event["type"] == "turnCompleted").find_map(|event| event["turn"].as_u64());
+        let turn = last.unwrap_or(1).saturating_sub(self.random.below(200)).max(1);
+        match client.attempt("session/rewind", json!({"session": session, "turn": turn})).await {
+            Some(Ok(_)) => true,
+            Some(Err(error)) => {
+                // It may be out of the view already, or never have been stored.
+                let kind = error["data"]["kind"].as_str().unwrap_or_default();
+                assert!(["busy", "shuttingDown", "notFound"].contains(&kind), "{error:#}");
+                true
+            }
+            None => false,
         }
     }
 
@@ -223,7 +243,7 @@ async fn compare(world: &World, people: Vec<Person>, kills: u32) {
         client.attach(session, 0).await;
         // Behind everything else that may still run.
         let end = client.turn(session, "say goodbye").await;
-        assert_eq!(end["stopReason"], "endTurn");
+        assert_eq!(end["stopReason"], "endTurn", "{end:#}");
         let info = client.ok("session/get", json!({"session": session})).await;
         assert_eq!(info["state"], "idle");
         let last = info["lastSeq"].as_u64().expect("a number");

@@ -14,6 +14,28 @@ use tokio::process::Command;
 /// The variable of the test run that names the bundle of texts with which machines work that have a scripted model.
 pub const BUNDLE: &str = "PLIMSOLL_TEST_BUNDLE";
 
+/// A version of the same length as ours that is newer, or older, by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// Older than ours.
+    Older,
+    /// Newer than ours.
+    Newer,
+}
+
+impl Version {
+    /// Its text.
+    pub fn text(self) -> String {
+        let ours = env!("CARGO_PKG_VERSION");
+        let theirs = match self {
+            Self::Older => ours.replace(|character: char| character.is_ascii_digit(), "0"),
+            Self::Newer => ours.replacen(|character: char| character.is_ascii_digit(), "9", 1),
+        };
+        assert_ne!(theirs, ours, "there is such a version");
+        theirs
+    }
+}
+
 /// The folders and the environment. See the module's head.
 pub struct Machine {
     folder: TempDir,
@@ -139,12 +161,34 @@ impl Machine {
     pub fn other_build(&self, seconds: i64) -> PathBuf {
         let path = self.folder.path().join(format!("plimsoll{seconds}"));
         fs::copy(&self.binary, &path).expect("the binary can be copied");
+        self.date(&path, seconds);
+        path
+    }
+
+    /// A build of another version on this machine, modified so many seconds after the binary: a copy in whose stamp, the one
+    /// place from which all code has its version, another number stands.
+    pub fn other_version(&self, version: Version, seconds: i64) -> PathBuf {
+        let path = self.folder.path().join(format!("plimsoll-{version:?}"));
+        let mut bytes = fs::read(&self.binary).expect("the binary can be read");
+        let stamp = |version: &str| format!("@(#)plimsoll {version}\n").into_bytes();
+        let (ours, theirs) = (stamp(env!("CARGO_PKG_VERSION")), stamp(&version.text()));
+        let places: Vec<usize> = memchr::memmem::find_iter(&bytes, &ours).collect();
+        assert_eq!((places.len(), ours.len()), (1, theirs.len()), "one stamp, and room for the other version");
+        bytes[places[0]..][..theirs.len()].copy_from_slice(&theirs);
+        fs::write(&path, bytes).expect("a copy");
+        let permissions = fs::metadata(&self.binary).expect("the binary").permissions();
+        fs::set_permissions(&path, permissions).expect("the copy is ours");
+        self.date(&path, seconds);
+        path
+    }
+
+    /// Sets a copy's time to so many seconds after the binary's.
+    fn date(&self, path: &Path, seconds: i64) {
         let modified = fs::metadata(&self.binary).and_then(|metadata| metadata.modified()).expect("a time");
         let apart = std::time::Duration::from_secs(seconds.unsigned_abs());
         let modified = if seconds < 0 { modified - apart } else { modified + apart };
-        let file = fs::File::options().write(true).open(&path).expect("the copy is ours");
+        let file = fs::File::options().write(true).open(path).expect("the copy is ours");
         file.set_modified(modified).expect("the copy's time can be set");
-        path
     }
 
     /// The command that starts a daemon, in this folder.

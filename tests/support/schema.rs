@@ -40,6 +40,14 @@ impl Schema {
         self.part(method, "params")
     }
 
+    /// The names of a method's parameters.
+    pub fn parameters(&self, method: &str) -> Vec<String> {
+        let params = &self.document["methods"][method]["params"];
+        let params =
+            params["$ref"].as_str().and_then(|of| self.document.pointer(of.strip_prefix('#')?)).unwrap_or(params);
+        params["properties"].as_object().map(|names| names.keys().cloned().collect()).unwrap_or_default()
+    }
+
     /// Where the result of a method is described; none when there is no such method.
     pub fn result(&self, method: &str) -> Option<String> {
         self.part(method, "result")

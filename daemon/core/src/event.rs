@@ -198,6 +198,9 @@ pub struct Ask {
     pub plan: Option<String>,
     /// Why it is asked.
     pub reason: String,
+    /// The operation whose end was not seen and that it would do again, where it is asked for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<CallId>,
     /// The answers offered.
     pub options: Vec<AskOption>,
     /// How it was resolved; none while it is open.

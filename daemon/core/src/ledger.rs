@@ -5,8 +5,12 @@
 //! or the user says of it later is its finding, which settles it or does not.
 
 mod finding;
+mod settling;
+mod told;
 
 pub use finding::{FileFinding, Finding, FoundBy, SeenFile, Stands, Verdict, judge};
+pub use settling::Resolution;
+pub use told::file_lines;
 
 use crate::id::{CallId, Revision, TurnNo};
 use crate::time::Timestamp;

@@ -122,6 +122,10 @@ texts! {
     CRASHED = "reminders/crashed.md" ["what", "done"];
     /// Calls whose end was not seen.
     UNKNOWN_OPERATIONS = "reminders/unknown_operations.md" ["list"];
+    /// Calls whose end was not seen and of which that is still not known.
+    STILL_UNKNOWN = "reminders/still_unknown.md" ["list"];
+    /// The user asks to go on with the turn before.
+    GO_ON = "reminders/go_on.md" ["what"];
     /// Commands in the background have ended.
     TASK_ENDED = "reminders/task_ended.md" ["list"];
     /// Commands in the background belong to the session that this one was forked from.

@@ -4,6 +4,7 @@ use super::conn::Outcome;
 use super::error::api;
 use super::facade::{Facade, absolute, answer, read, session_id};
 use super::modes;
+use super::resume::know_open_calls;
 use super::session::{Begin, Followed, follow};
 use super::translate::{Translator, replay};
 use crate::session::api::{NewSession, SessionInfo, TranscriptRange};
@@ -131,7 +132,7 @@ impl Facade {
         let mut translator = Translator::new(info.roots.first().cloned());
         match replay {
             Replay::All => self.replay(&info, &mut translator).await?,
-            Replay::Nothing => self.take_up(&info, &mut translator).await?,
+            Replay::Nothing => know_open_calls(&self.service, &info, &mut translator).await.map_err(api)?,
         }
         let followed = Followed::new();
         followed.add_notices(notices);
@@ -161,21 +162,6 @@ impl Facade {
             SessionState::Running | SessionState::Waiting => Ok(()),
             SessionState::Idle | SessionState::Interrupted => self.tell(&info.id, translator.settle()).await,
         }
-    }
-
-    /// Makes known what a client has that was here before: the calls of a running turn, whose ends are still to come.
-    async fn take_up(&self, info: &SessionInfo, translator: &mut Translator) -> Result<(), Error> {
-        let range = TranscriptRange::Before { before: Some(ItemNo(info.items + 1)), limit: LOAD_PAGE };
-        match info.state {
-            SessionState::Idle | SessionState::Interrupted => return Ok(()),
-            SessionState::Running | SessionState::Waiting => {}
-        }
-        let page = self.service.read_transcript(&info.id, range).await.map_err(api)?;
-        let Some(turn) = page.items.last().map(|item| item.turn) else { return Ok(()) };
-        for item in page.items.iter().filter(|item| item.turn == turn) {
-            drop(translator.item(item, None, false));
-        }
-        Ok(())
     }
 
     /// Goes on where a daemon before this ended.

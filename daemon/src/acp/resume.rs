@@ -9,7 +9,7 @@ use super::turns::{Ended, Turns};
 use crate::session::api::{ApiError, Client, SessionInfo, TranscriptRange, Update};
 use crate::session::service::Service;
 use plimsoll_core::event::EventBody;
-use plimsoll_core::id::{Seq, SessionId, TurnNo};
+use plimsoll_core::id::{ItemNo, Seq, SessionId, TurnNo};
 use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_protocol::hello::{KEY_MEMBER, Resume, ResumedSession};
 use serde::Deserialize;
@@ -147,13 +147,18 @@ async fn open(session: &ResumedSession, client: &Client, service: &Service) -> R
     Ok(Begin { id, info, subscription, translator, followed })
 }
 
-/// Lets the translator know what a turn that goes on has announced.
-async fn know_open_calls(service: &Service, info: &SessionInfo, translator: &mut Translator) -> Result<(), ApiError> {
+/// Lets the translator know what a client has of a turn that goes on, up to the last item of `info`: the calls whose ends are
+/// still to come.
+pub async fn know_open_calls(
+    service: &Service,
+    info: &SessionInfo,
+    translator: &mut Translator,
+) -> Result<(), ApiError> {
     match info.state {
         SessionState::Idle | SessionState::Interrupted => return Ok(()),
         SessionState::Running | SessionState::Waiting => {}
     }
-    let range = TranscriptRange::Before { before: None, limit: OPEN_ITEMS };
+    let range = TranscriptRange::Before { before: Some(ItemNo(info.items + 1)), limit: OPEN_ITEMS };
     let page = service.read_transcript(&info.id, range).await?;
     let turn = page.items.last().map(|item| item.turn);
     for item in page.items.iter().filter(|item| Some(item.turn) == turn) {

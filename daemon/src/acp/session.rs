@@ -221,8 +221,8 @@ impl Following {
                         let told = self.translator.delta(&delta, offset);
                         self.tell(told).await?;
                     }
-                    Update::Closed { reason } => {
-                        tracing::info!(reason, "a session is followed anew");
+                    Update::Closed { message, .. } => {
+                        tracing::info!(message, "a session is followed anew");
                         subscription = self.facade.service.attach(&self.facade.client(), &self.id, self.last).await?;
                         self.translator.followed_anew();
                         break;

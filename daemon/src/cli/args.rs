@@ -52,7 +52,7 @@ the daemon first starts it; it ends by itself when nobody has needed it for a wh
 #[derive(Debug, Parser)]
 #[command(
     name = "plimsoll",
-    version,
+    version = super::build::version(),
     max_term_width = 100,
     disable_help_subcommand = true,
     arg_required_else_help = true
@@ -179,9 +179,10 @@ warn or error; the fix is text or null. An id is a group and a name, such as \"d
 
 const BRIDGE_HELP: &str = "\
 Starts the daemon when none runs. Standard output carries the protocol and nothing else.
-Exit codes: 0 the editor closed its side; 1 the daemon cannot be reached; 4 the daemon ended.
-When the daemon ends, `stdio` ends: start it again and attach from the last `seq`. `acp` goes on with the next daemon and ends only
-when there is none.";
+Exit codes: 0 the editor closed its side or called `shutdown`; 1 the daemon cannot be reached; 4 the daemon ended; 5 (`stdio`)
+somebody stopped the daemon.
+When the daemon ends, `stdio` ends: start it again and attach from the last `seq`, after a 5 once the user needs it. `acp` goes on
+with the next daemon and ends only when there is none.";
 
 /// `plimsoll ask`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]

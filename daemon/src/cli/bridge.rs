@@ -1,18 +1,20 @@
 //! `plimsoll stdio` and `plimsoll acp`: one end of an editor's pipes, the daemon's socket at the other. A bridge uses no
 //! runtime, ends with its editor, and leaves nothing behind. The native one knows no protocol beyond the first line and
-//! ends with its daemon, as its clients attach again by `seq`; that of the Agent Client Protocol survives it ([`survive`]).
+//! what ends a connection ([`farewell`]), and ends with its daemon, as its clients attach again by `seq`; that of the Agent Client Protocol survives it ([`survive`]).
 //!
 //! Standard output carries what the daemon sends and nothing else, from the first byte: it is set aside before anything
 //! could print.
 
 mod conversation;
+mod farewell;
 mod survive;
 mod told;
 
-use super::out;
 use super::reach::{self, Link, ReachError, Spawn};
+use super::{lock, out};
 use crate::config::Folders;
 use crate::rpc::framing::MESSAGE_LIMIT;
+use farewell::Farewell;
 use plimsoll_protocol::hello::{Facade, Resume};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::fs::File;
@@ -21,6 +23,8 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, SyncSender};
 use std::time::Duration;
 
@@ -33,12 +37,15 @@ const CHUNK: usize = 64 * 1024;
 /// How a bridge ended; its exit code is documented in the help text.
 #[derive(Debug, thiserror::Error)]
 enum End {
-    /// The editor closed its side.
+    /// The editor closed its side, or asked the daemon to.
     #[error("the editor closed its side")]
     Editor,
     /// The daemon closed the connection while the editor was there.
     #[error("the daemon closed the connection")]
     Daemon,
+    /// The daemon closed the connection because somebody stopped it.
+    #[error("somebody stopped the daemon")]
+    Stopped,
     /// The editor sends a line without an end.
     #[error("a message is longer than {} bytes", MESSAGE_LIMIT)]
     Endless,
@@ -59,6 +66,8 @@ enum End {
 const UNREACHABLE: u8 = 1;
 /// Exit code when the daemon left while the editor was there, and could not be replaced.
 const DAEMON_LEFT: u8 = 4;
+/// Exit code when somebody stopped the daemon: it is not to be started again before somebody needs it.
+const DAEMON_STOPPED: u8 = 5;
 
 /// Runs a bridge to its end.
 pub fn main(facade: Facade) -> ExitCode {
@@ -92,11 +101,19 @@ pub fn main(facade: Facade) -> ExitCode {
         }
     };
     let end = match facade {
-        Facade::Native => copy(link, io::stdin(), output),
+        Facade::Native => match copy(link, io::stdin(), output) {
+            // Written before the connections are closed.
+            End::Daemon if lock::last_holder(&folders).is_some_and(|holder| holder.stopped) => End::Stopped,
+            end => end,
+        },
         Facade::Acp => survive::copy(link, survive::Ways { folders, hello }, io::stdin(), output),
     };
     match end {
         End::Editor => ExitCode::SUCCESS,
+        End::Stopped => {
+            out::error(&end.to_string(), None);
+            ExitCode::from(DAEMON_STOPPED)
+        }
         End::Daemon | End::Endless | End::Crashes { .. } | End::Unreachable(_) => {
             out::error(&end.to_string(), None);
             ExitCode::from(DAEMON_LEFT)
@@ -108,13 +125,16 @@ pub fn main(facade: Facade) -> ExitCode {
 fn copy(link: Link, input: impl Read + Send + 'static, output: File) -> End {
     let Link { stream, rest, .. } = link;
     let (ended, end) = mpsc::sync_channel(2);
+    let asked = Arc::new(AtomicBool::new(false));
     let downwards = stream.try_clone().and_then(|stream| {
         let ended = ended.clone();
         let copy = move || to_editor(stream, rest, output, &ended);
         std::thread::Builder::new().name("to editor".to_owned()).spawn(copy)
     });
-    let upwards =
-        std::thread::Builder::new().name("to daemon".to_owned()).spawn(move || to_daemon(input, &stream, &ended));
+    let upwards = std::thread::Builder::new().name("to daemon".to_owned()).spawn({
+        let asked = Arc::clone(&asked);
+        move || to_daemon(input, &stream, &asked, &ended)
+    });
     if downwards.is_err() || upwards.is_err() {
         return End::Daemon;
     }
@@ -125,6 +145,7 @@ fn copy(link: Link, input: impl Read + Send + 'static, output: File) -> End {
             End::Editor
         }
         Ok(Side::Output) => End::Editor,
+        Ok(Side::Daemon) if asked.load(Ordering::SeqCst) => End::Editor,
         Ok(Side::Daemon) | Err(_) => End::Daemon,
     }
 }
@@ -140,8 +161,10 @@ enum Side {
     Daemon,
 }
 
-fn to_daemon(mut input: impl Read, mut stream: &UnixStream, ended: &SyncSender<Side>) {
+/// `asked` becomes true before the daemon can hear that the editor asks for the end of the connection.
+fn to_daemon(mut input: impl Read, mut stream: &UnixStream, asked: &AtomicBool, ended: &SyncSender<Side>) {
     let mut buffer = vec![0; CHUNK];
+    let mut farewell = Farewell::default();
     loop {
         let count = match input.read(&mut buffer) {
             Ok(count) if count > 0 => count,
@@ -153,7 +176,11 @@ fn to_daemon(mut input: impl Read, mut stream: &UnixStream, ended: &SyncSender<S
                 return;
             }
         };
-        if buffer.get(..count).is_none_or(|chunk| stream.write_all(chunk).is_err()) {
+        let chunk = buffer.get(..count).unwrap_or_default();
+        if farewell.is_said_in(chunk) {
+            asked.store(true, Ordering::SeqCst);
+        }
+        if stream.write_all(chunk).is_err() {
             // The other thread says that the daemon has left, after it has delivered what the daemon said before.
             return;
         }

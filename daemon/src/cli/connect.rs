@@ -94,7 +94,7 @@ pub async fn connect(folders: &Folders, spawn: Spawn) -> Result<RpcClient, Comma
     let link = reach::reach(folders, &reach::own_hello(Facade::Native, spawn), spawn)?;
     link.stream.set_nonblocking(true)?;
     let client = client::over(tokio::net::UnixStream::from_std(link.stream)?);
-    let info = ClientInfo { name: "plimsoll".to_owned(), version: Some(super::build::VERSION.to_owned()) };
+    let info = ClientInfo { name: "plimsoll".to_owned(), version: Some(super::build::version().to_owned()) };
     client.initialize(info, PROTOCOL.to_string(), None, None).await?;
     Ok(client)
 }

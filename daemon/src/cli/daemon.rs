@@ -12,6 +12,7 @@ use super::{out, reach, successor};
 use crate::config::{ConfigError, FolderError, Folders};
 use crate::process::origin;
 use crate::rpc::life::{Life, RestartPending};
+use crate::session::api::CloseReason;
 use crate::shutdown::{self, Shutdown};
 use crate::telemetry::{self, Audience, TelemetryError};
 use std::io;
@@ -123,7 +124,7 @@ fn run(audience: Audience, report: &mut impl FnMut(Readiness)) -> Result<Ran, Da
     origin::protect();
     let idle = IdleStop::begin(&folders);
     let (socket, listener) = Socket::bind(&path, &lock)?;
-    let holder = Holder { pid: std::process::id(), socket: path, version: build::VERSION.to_owned(), stopped: false };
+    let holder = Holder { pid: std::process::id(), socket: path, version: build::version().to_owned(), stopped: false };
     lock.announce(&holder).map_err(|source| DaemonError::Lock { path: folders.lock_file(), source })?;
     let leave = Leave { executable: build::own().cloned(), every: LOOK_FOR_LEAVING, soon: LOOK_FOR_REST };
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -195,20 +196,21 @@ async fn serve(
         |stream| daemon.clone().connection(stream),
     )
     .await;
-    let why = match reason {
-        Reason::Requested => "asked to",
-        Reason::Idle => "nobody needs it",
-        Reason::Replaced => "another build took its place",
+    let (why, told_clients) = match reason {
+        Reason::Requested if daemon.life().is_started_again() => ("asked to start again", CloseReason::DaemonEnds),
+        Reason::Requested => ("asked to", CloseReason::DaemonStopped),
+        Reason::Idle => ("nobody needs it", CloseReason::DaemonEnds),
+        Reason::Replaced => ("another build took its place", CloseReason::DaemonEnds),
     };
     tracing::info!(connections = connections.len(), "ending: {why}");
-    if reason == Reason::Requested {
+    if told_clients == CloseReason::DaemonStopped {
         (told.stopped)();
     }
     // Nobody can begin anything from here on; whoever tries finds no socket and starts a successor, which waits for the
     // lock. Signals are still heard: a second interrupt ends at once.
     socket.remove();
     shutdown.request();
-    if timeout(TURNS_END_WITHIN, daemon.shutdown()).await.is_err() {
+    if timeout(TURNS_END_WITHIN, daemon.shutdown(told_clients)).await.is_err() {
         tracing::error!("running turns did not end in time; they will be found as interrupted");
     }
     daemon.close_connections();

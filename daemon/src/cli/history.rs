@@ -4,7 +4,7 @@ use super::args::{Export, Fork, Form, Import, Rewind};
 use super::confirm::{self, Said};
 use super::connect::{self, CommandError};
 use super::reach::Spawn;
-use super::{out, sessions};
+use super::{out, sessions, undo};
 use crate::rpc::client::RpcClient;
 use crate::rpc::framing::MESSAGE_LIMIT;
 use plimsoll_protocol::history::{ExportFormat, HistoryApiClient};
@@ -63,15 +63,23 @@ async fn session(client: &RpcClient, given: Option<&str>) -> Result<String, Comm
 /// Runs `plimsoll rewind`.
 pub fn rewind(arguments: &Rewind) -> ExitCode {
     connect::with_client(Spawn::WhenNone, async |client, _| {
+        let Rewind { turn, files, skip, .. } = *arguments;
         let info = client.get(arguments.session.clone()).await?;
-        if !arguments.yes && !confirmed(&info, arguments.turn) {
+        if files && !undo::announce(&client, &info.id, turn, skip).await? {
+            return Ok(ExitCode::FAILURE);
+        }
+        if !arguments.yes && !confirmed(&info, turn) {
             return Ok(ExitCode::from(NOT_CONFIRMED));
         }
-        let info = client.rewind(info.id, arguments.turn, Some(key())).await?;
+        let skip = skip.then_some(true);
+        let info = client.rewind(info.id, turn, files.then_some(true), skip, Some(key())).await?;
         if arguments.json {
             out::json(&info)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if files {
+            out::note(&format!("the model sees what was said before turn {turn}; what was written since is undone"));
         } else {
-            let Rewind { turn, .. } = arguments;
             out::note(&format!("the model sees what was said before turn {turn}; files stay as they are"));
             out::note(&format!(
                 "`plimsoll undo --session {} --from {turn}` takes back what those turns wrote",

@@ -111,7 +111,7 @@ pub fn status(json: bool) -> ExitCode {
 
 /// `plimsoll stop`.
 pub fn stop() -> ExitCode {
-    match Folders::of_process().map_err(CommandError::from).and_then(|folders| end(&folders)) {
+    match Folders::of_process().map_err(CommandError::from).and_then(|folders| end(&folders, false)) {
         Ok(Ended::Daemon) => {
             out::note("the daemon has ended");
             ExitCode::SUCCESS
@@ -128,9 +128,11 @@ pub fn stop() -> ExitCode {
 pub fn restart() -> ExitCode {
     let run = || -> Result<Option<PathBuf>, CommandError> {
         let folders = Folders::of_process()?;
-        end(&folders)?;
+        // Bridges that begin meanwhile, perhaps of an older build, wait for this one's daemon.
+        let right = start::lock(&folders).map_err(ReachError::from)?;
+        end(&folders, true)?;
         let chosen = successor::chosen(&folders);
-        start::start(&folders).map_err(ReachError::from)?;
+        start::start_holding(&folders, right).map_err(ReachError::from)?;
         Ok(chosen)
     };
     match run() {
@@ -153,10 +155,10 @@ enum Ended {
     None,
 }
 
-/// Asks the daemon to end and waits until it has given its place up.
-fn end(folders: &Folders) -> Result<Ended, CommandError> {
+/// Asks the daemon to end and waits until it has given its place up. `again`: the caller starts another one at once.
+fn end(folders: &Folders, again: bool) -> Result<Ended, CommandError> {
     let asked = connect::runtime()?.block_on(async {
-        connect::connect(folders, Spawn::Never).await?.stop(None).await?;
+        connect::connect(folders, Spawn::Never).await?.stop(again.then_some(true), None).await?;
         Ok::<_, CommandError>(())
     });
     let ended = match asked {
@@ -223,6 +225,6 @@ mod tests {
     #[test]
     fn where_no_daemon_runs_there_is_nothing_to_end() {
         let (_root, folders) = crate::cli::tests::folders();
-        assert_eq!(end(&folders).unwrap(), Ended::None);
+        assert_eq!(end(&folders, false).unwrap(), Ended::None);
     }
 }

@@ -127,6 +127,9 @@ fn table(requests: &[RequestInfo], total: &Total, style: Style) -> String {
             );
             let _ = writeln!(text, "{}", style.removed(&line));
         }
+        if let Some(damaged) = &one.damaged {
+            let _ = writeln!(text, "{}", style.removed(&format!("      damaged: {}", out::short(damaged, 64))));
+        }
         if let Some(error) = &one.error {
             let _ = writeln!(text, "{}", style.removed(&format!("      failed: {}", out::short(error, 64))));
         }
@@ -201,6 +204,7 @@ mod tests {
             broke: None,
             cost: None,
             error: Some("it broke".into()),
+            damaged: Some("message 2 of request 1 is missing".into()),
         };
         let second = RequestInfo {
             request: 2,
@@ -216,6 +220,7 @@ mod tests {
             }),
             cost: Some(0.5),
             error: None,
+            damaged: None,
             ..first.clone()
         };
         let total = Total {
@@ -229,6 +234,7 @@ mod tests {
         };
         let expected = "  no  turn      tokens       bytes    kept  expected  reported       cost
    1  1.1        5,000      20,000       -         0         -          -
+      damaged: message 2 of request 1 is missing
       failed: it broke
    2  1.2        6,000      20,000   80.0%     4,400     4,321    $0.5000
       broke at dynamic system text (layer 3): modelChanged; 1,000 tokens not kept

@@ -119,11 +119,7 @@ impl Wanted<'_> {
 
 /// Opens the project of this folder. What an editor has added to its roots stays.
 pub async fn open_project(client: &RpcClient, folder: &Path) -> Result<Project, CommandError> {
-    let folder = crate::rpc::path_to_wire(folder);
-    let known = ProjectApiClient::list(client).await?.projects;
-    let known = known.into_iter().find(|project| project.roots.first() == Some(&folder));
-    let roots = known.map_or_else(|| vec![folder], |project| project.roots);
-    Ok(client.open(roots, None).await?)
+    Ok(client.open(vec![crate::rpc::path_to_wire(folder)], None).await?)
 }
 
 /// The newest sessions, of projects that hold this folder when one is given.

@@ -7,6 +7,7 @@ use crate::config::{FolderError, Folders, env, private_append, private_file};
 use crate::process::detach::{self, Detached};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, PipeReader, Read};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -85,15 +86,41 @@ pub fn start(folders: &Folders) -> Result<UnixStream, StartError> {
     start_by(folders, || spawn(folders))
 }
 
+/// The right to start a daemon. While it lives, whoever else wants one waits.
+#[derive(Debug)]
+pub struct StartLock {
+    _file: File,
+}
+
+/// Takes the right to start a daemon once nobody else has it.
+pub fn lock(folders: &Folders) -> Result<StartLock, StartError> {
+    folders.ensure_data()?;
+    folders.ensure_logs()?;
+    let file = private_file(&folders.start_lock_file()).map_err(system("opening the start lock"))?;
+    // Whoever holds it waits for a daemon no longer than the limit above, and the kernel releases it at its death.
+    file.lock().map_err(system("taking the start lock"))?;
+    Ok(StartLock { _file: file })
+}
+
+/// The same as [`start`] for whoever has the right already.
+pub fn start_holding(folders: &Folders, lock: StartLock) -> Result<UnixStream, StartError> {
+    let started = start_locked(folders, || spawn(folders));
+    drop(lock);
+    started
+}
+
 fn start_by(
     folders: &Folders,
     spawn: impl FnOnce() -> Result<Readiness, StartError>,
 ) -> Result<UnixStream, StartError> {
-    folders.ensure_data()?;
-    folders.ensure_logs()?;
-    let lock = private_file(&folders.start_lock_file()).map_err(system("opening the start lock"))?;
-    // Whoever holds it waits for a daemon no longer than the limit above, and the kernel releases it at its death.
-    lock.lock().map_err(system("taking the start lock"))?;
+    let _lock = lock(folders)?;
+    start_locked(folders, spawn)
+}
+
+fn start_locked(
+    folders: &Folders,
+    spawn: impl FnOnce() -> Result<Readiness, StartError>,
+) -> Result<UnixStream, StartError> {
     if let Some(stream) = reach::connect_running(folders) {
         return Ok(stream);
     }

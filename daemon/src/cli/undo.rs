@@ -10,6 +10,7 @@ use crate::rpc::client::RpcClient;
 use plimsoll_protocol::checkpoint::{
     CheckpointApiClient, CheckpointTurn, RestorableState, RestoreResult, RestoreState,
 };
+use plimsoll_protocol::error::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -170,6 +171,29 @@ async fn undo(
         out::note(&format!("`plimsoll undo --session {session} --call {call}` takes this back"));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says what going back with the files would undo; whether it can be done.
+pub(super) async fn announce(client: &RpcClient, session: &str, from: u64, skip: bool) -> Result<bool, CommandError> {
+    let asked = client.restore(session.to_owned(), None, Some(from), None, Some(skip), None, Some(true), None);
+    let plan = match asked.await {
+        Ok(plan) => plan,
+        Err(error) if connect::refusal_kind(&error) == Some(ErrorKind::NotFound) => {
+            out::note("those turns wrote no files");
+            return Ok(true);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let folder = sessions::project_folder(None).ok();
+    out::note(text::result(&plan, folder.as_deref()).trim_end());
+    let stays = matches!(plan.state, RestoreState::Refused) && !skip;
+    if stays {
+        out::error(
+            "nothing was changed: some files cannot simply be restored",
+            Some("--skip leaves those files as they are"),
+        );
+    }
+    Ok(!stays)
 }
 
 fn print(result: &RestoreResult, arguments: &args::Undo, text: impl FnOnce() -> String) -> Result<(), CommandError> {

@@ -6,6 +6,7 @@ use crate::config::Folders;
 use crate::process::Helper;
 use crate::rpc;
 use crate::rpc::life::{Identity, Life};
+use crate::session::api::CloseReason;
 use crate::session::service::Service;
 use crate::store::{StoreError, Stores};
 use plimsoll_core::time::Timestamp;
@@ -39,7 +40,7 @@ impl Parts {
         let life = Life::new(Identity {
             pid: std::process::id(),
             socket: socket.to_owned(),
-            version: build::VERSION.to_owned(),
+            version: build::version().to_owned(),
             build: build::id().to_owned(),
             binary: build::binary().map(|binary| Binary { path: None, ..binary }),
             started_at: Timestamp(i64::try_from(now.as_millis()).unwrap_or(i64::MAX)),
@@ -82,9 +83,9 @@ impl Parts {
         self.life.stop_requested().await;
     }
 
-    /// Interrupts running turns and waits until all is stored.
-    pub async fn shutdown(&self) {
-        self.service.shutdown().await;
+    /// Interrupts running turns and waits until all is stored. Who follows a session is told the reason.
+    pub async fn shutdown(&self, reason: CloseReason) {
+        self.service.shutdown(reason).await;
     }
 
     /// Lets connections end when they have said what they still have to say.

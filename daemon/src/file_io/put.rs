@@ -12,21 +12,26 @@
 //! and files in a folder in which no other may be made. A caller keeps the content before (see
 //! [`pre_image`](super::pre_image)).
 //!
-//! Temporary files are called `.plimsoll-…`. They are removed on every way out; one that a crash left is removed by the
-//! next write of the same file after [`STALE`](temp::STALE), and never in anybody's way before.
+//! Temporary files are called `.plimsoll-…`. They are removed on every way out. One that a crash left is [settled](settle)
+//! by whoever gave it its name; else it is removed by the next write of the same file after [`STALE`](temp::STALE), and
+//! never in anybody's way before.
 //!
-//! It knows nothing of tools, encodings or permission to edit. Called by the tools that edit, and by undo.
+//! It knows nothing of tools, encodings or permission to edit. Called by the tools that edit, by their recovery, and by
+//! undo.
 
 mod attributes;
+mod left;
 mod place;
 mod temp;
 #[cfg(test)]
 mod tests;
 
 use super::open::OpenError;
+pub use left::settle;
 use place::{Place, There};
 use rustix::fs::{AtFlags, Mode, RenameFlags};
 use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
@@ -94,14 +99,31 @@ impl From<io::Error> for PutError {
 /// A file that is there keeps its permission bits, its owner where possible, and its extended attributes. A new one
 /// gets exactly the bits of `mode`, without it those that the process gives its files. Blocking.
 pub fn put(path: &Path, expected: Option<&str>, pieces: &[&[u8]], mode: Option<u32>) -> Result<(), PutError> {
+    put_by(path, expected, pieces, mode, None)
+}
+
+/// The name of a temporary file that whoever gives it knows again after a crash. `of` says for what write it is, and is
+/// given for no other one.
+pub fn temp_name(of: &str) -> OsString {
+    format!("{}{}", temp::PREFIX, plimsoll_core::workspace::FileVersion::of(of.as_bytes())).into()
+}
+
+/// [`put`] by way of a temporary file of this name, where one is needed and no other has the name.
+pub fn put_by(
+    path: &Path,
+    expected: Option<&str>,
+    pieces: &[&[u8]],
+    mode: Option<u32>,
+    temp: Option<&OsStr>,
+) -> Result<(), PutError> {
     let place = if let Some(expected) = expected {
         let place = Place::open(path)?;
         let there = place.expect(expected)?;
-        replace(&place, &there, expected, pieces)?;
+        replace(&place, &there, expected, pieces, temp)?;
         place
     } else {
         let mut place = Place::make(path)?;
-        create(&place, pieces, mode)?;
+        create(&place, pieces, mode, temp)?;
         place.keep();
         place
     };
@@ -112,6 +134,11 @@ pub fn put(path: &Path, expected: Option<&str>, pieces: &[&[u8]], mode: Option<u
 /// Removes the file or symbolic link at a canonical path, when `expected` is its version (a link's is that of the path
 /// that it holds). Blocking.
 pub fn remove(path: &Path, expected: &str) -> Result<(), PutError> {
+    remove_by(path, expected, None)
+}
+
+/// [`remove`] by way of this name in the same folder, when no file has it.
+pub fn remove_by(path: &Path, expected: &str, aside: Option<&OsStr>) -> Result<(), PutError> {
     let place = Place::open(path)?;
     let there = place.look()?.ok_or(PutError::Changed { now: None })?;
     if there.version() != expected {
@@ -120,7 +147,8 @@ pub fn remove(path: &Path, expected: &str) -> Result<(), PutError> {
     if let There::File { file, .. } = &there {
         writable(&place, file)?;
     }
-    let aside = temp::unused_name();
+    let taken = |name: &&OsStr| rustix::fs::statat(&place.dir, *name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+    let aside = aside.filter(|name| !taken(name)).map_or_else(temp::unused_name, OsStr::to_owned);
     match rustix::fs::renameat_with(&place.dir, &place.name, &place.dir, &aside, RenameFlags::NOREPLACE) {
         Ok(()) => {}
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
@@ -158,13 +186,13 @@ pub fn put_link(path: &Path, target: &[u8]) -> Result<(), PutError> {
     }
 }
 
-fn create(place: &Place, pieces: &[&[u8]], mode: Option<u32>) -> Result<(), PutError> {
+fn create(place: &Place, pieces: &[&[u8]], mode: Option<u32>, temp: Option<&OsStr>) -> Result<(), PutError> {
     if let Some(there) = place.look()? {
         return Err(PutError::Changed { now: Some(there.version()) });
     }
     // Until it has all its bytes, nobody but the owner may look into a file that is to be tighter than usual.
     let first = mode.map_or(NEW_FILE, |mode| mode & 0o600);
-    let mut temp = Temp::new(place, Mode::from_raw_mode(first as _))?;
+    let mut temp = Temp::new(place, temp, Mode::from_raw_mode(first as _))?;
     temp.write(pieces)?;
     if let Some(mode) = mode {
         temp.file.set_permissions(Permissions::from_mode(mode & 0o7777))?;
@@ -173,13 +201,19 @@ fn create(place: &Place, pieces: &[&[u8]], mode: Option<u32>) -> Result<(), PutE
     temp.name_new()
 }
 
-fn replace(place: &Place, there: &File, expected: &str, pieces: &[&[u8]]) -> Result<(), PutError> {
+fn replace(
+    place: &Place,
+    there: &File,
+    expected: &str,
+    pieces: &[&[u8]],
+    temp: Option<&OsStr>,
+) -> Result<(), PutError> {
     writable(place, there)?;
     let metadata = there.metadata()?;
     if metadata.nlink() > 1 {
         return in_place(place, there, expected, pieces);
     }
-    let mut temp = match Temp::new(place, Mode::from_raw_mode((metadata.mode() & 0o600) as _)) {
+    let mut temp = match Temp::new(place, temp, Mode::from_raw_mode((metadata.mode() & 0o600) as _)) {
         Ok(temp) => temp,
         Err(Errno::ACCESS | Errno::PERM) => return in_place(place, there, expected, pieces),
         Err(errno) => return Err(errno.into()),

@@ -5,7 +5,7 @@ use plimsoll_core::time::Timestamp;
 use plimsoll_protocol::hello::Binary;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -49,6 +49,8 @@ struct Shared {
     connections: AtomicU64,
     clients: AtomicU64,
     stop: CancellationToken,
+    /// Whoever asked for the end starts another daemon at once.
+    again: AtomicBool,
     close: CancellationToken,
     /// The newest build newer than this one of which a client said that it is there.
     offered: watch::Sender<Option<Binary>>,
@@ -68,6 +70,7 @@ impl Life {
                 connections: AtomicU64::new(0),
                 clients: AtomicU64::new(0),
                 stop: CancellationToken::new(),
+                again: AtomicBool::new(false),
                 close: CancellationToken::new(),
                 offered: watch::Sender::new(None),
                 restart: watch::Sender::new(None),
@@ -83,14 +86,21 @@ impl Life {
         &self.shared.identity
     }
 
-    /// Asks the daemon to end: whoever runs it waits for [`stop_requested`](Self::stop_requested).
-    pub fn stop(&self) {
+    /// Asks the daemon to end: whoever runs it waits for [`stop_requested`](Self::stop_requested). `again`: another one is
+    /// started at once.
+    pub fn stop(&self, again: bool) {
+        self.shared.again.store(again, Ordering::SeqCst);
         self.shared.stop.cancel();
     }
 
     /// Returns when somebody asked the daemon to end.
     pub async fn stop_requested(&self) {
         self.shared.stop.cancelled().await;
+    }
+
+    /// Whether another daemon is started at once by whoever asked this one to end.
+    pub fn is_started_again(&self) -> bool {
+        self.shared.again.load(Ordering::SeqCst)
     }
 
     /// Notes a build that a client was started from, when it is newer than this one and than what was offered before.
@@ -229,8 +239,10 @@ pub mod tests {
         assert_eq!(life.clients(), 1);
         drop(second);
         assert_eq!(life.clients(), 0);
-        life.clone().stop();
+        assert!(!life.is_started_again());
+        life.clone().stop(true);
         life.stop_requested().await;
+        assert!(life.is_started_again());
     }
 
     #[test]

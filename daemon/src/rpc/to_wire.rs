@@ -12,7 +12,9 @@ pub use page::page;
 pub use configuration::{configuration, model, provider_key};
 
 use super::changes;
-use crate::session::api::{Grant, MemoryInfo, ProjectInfo, ResolvedEvent, SessionInfo, SessionOrigin, Update};
+use crate::session::api::{
+    CloseReason, Grant, MemoryInfo, ProjectInfo, ResolvedEvent, SessionInfo, SessionOrigin, Update,
+};
 use plimsoll_core::event::{Ask, AskChoice, AskResolution, Delta, EventBody, TurnEnd, Verified};
 use plimsoll_core::media::Image;
 use plimsoll_core::model::usage::Usage;
@@ -171,6 +173,7 @@ fn body(body: &ItemBody, projection: Option<&str>) -> transcript::ItemBody {
                 MetaCause::PlanModeStill => "planModeStill",
                 MetaCause::PlanModeLeft => "planModeLeft",
                 MetaCause::TodosStale => "todosStale",
+                MetaCause::GoesOn => "goesOn",
             };
             transcript::ItemBody::Meta { cause: cause.to_owned(), text: meta.text.clone() }
         }
@@ -351,6 +354,16 @@ fn stop_reason(end: TurnEnd) -> event::StopReason {
     }
 }
 
+fn close_reason(reason: CloseReason) -> event::CloseReason {
+    match reason {
+        CloseReason::DaemonStopped => event::CloseReason::DaemonStopped,
+        CloseReason::DaemonEnds => event::CloseReason::DaemonEnds,
+        CloseReason::SessionDeleted => event::CloseReason::SessionDeleted,
+        CloseReason::SessionEnded => event::CloseReason::SessionEnded,
+        CloseReason::StoreFailed => event::CloseReason::StoreFailed,
+    }
+}
+
 /// What an event speaks of was not there. The text names it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0} could not be read")]
@@ -360,7 +373,9 @@ pub struct Missing(String);
 pub fn update(session_id: &str, update: &Update, info: Option<&SessionInfo>) -> Result<event::SessionEvent, Missing> {
     let transient = |event| event::SessionEvent { session: session_id.to_owned(), seq: None, at: None, event };
     Ok(match update {
-        Update::Closed { reason } => transient(event::Event::Closed { reason: reason.clone() }),
+        Update::Closed { reason, message } => {
+            transient(event::Event::Closed { reason: close_reason(*reason), message: message.clone() })
+        }
         Update::Delta { delta, offset } => transient(delta_event(delta, *offset)),
         Update::Event(resolved) => event::SessionEvent {
             session: session_id.to_owned(),

@@ -1,9 +1,10 @@
 //! One actor per session: a mailbox, a select, and the machine. It owns every task that works for the session.
 
-use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, WhenBusy};
+use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, CloseReason, WhenBusy};
 use super::checkpoint::{Undo, Undone};
 use super::driver::Driver;
 use super::setup::TurnSetup;
+use plimsoll_core::checkpoint::How;
 use plimsoll_core::id::TurnNo;
 use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::tool::outcome::TaskEnd;
@@ -91,6 +92,8 @@ pub enum Msg {
     Rewind {
         /// The first turn that leaves the view.
         turn: TurnNo,
+        /// Whether, and how, what the turns wrote is undone.
+        files: Option<How>,
         /// Answered when it is stored.
         reply: oneshot::Sender<Result<(), ApiError>>,
     },
@@ -116,6 +119,8 @@ pub enum Msg {
     TaskEnded(TaskEnd),
     /// Ends the actor once no turn runs; a running one is interrupted, those that wait never begin.
     Close {
+        /// What its subscriptions are told.
+        reason: CloseReason,
         /// Answered when all is stored.
         reply: oneshot::Sender<()>,
     },
@@ -151,9 +156,9 @@ pub(super) async fn run(mut driver: Driver, mut mailbox: mpsc::Receiver<Msg>) {
 
 async fn take(driver: &mut Driver, message: Msg, closing: &mut Vec<oneshot::Sender<()>>) {
     match message {
-        Msg::Close { reply } => {
+        Msg::Close { reason, reply } => {
             closing.push(reply);
-            driver.close().await;
+            driver.close(reason).await;
         }
         Msg::Prompt { reply, .. } if !closing.is_empty() => {
             let _ = reply.send(Err(closing_error()));
@@ -189,8 +194,8 @@ async fn take(driver: &mut Driver, message: Msg, closing: &mut Vec<oneshot::Send
         Msg::Rewind { reply, .. } if !closing.is_empty() => {
             let _ = reply.send(Err(closing_error()));
         }
-        Msg::Rewind { turn, reply } => {
-            let _ = reply.send(driver.rewind(turn).await);
+        Msg::Rewind { turn, files, reply } => {
+            let _ = reply.send(driver.rewind(turn, files).await);
         }
         Msg::Dry { setup, prompt, reply } => {
             let _ = reply.send(driver.dry(&setup, prompt).await);

@@ -297,9 +297,39 @@ pub enum Update {
     /// The session ended, or its turn was cut and how it ended cannot be stored now. Attached again from the last `seq`, a
     /// client is told the turn's end as soon as it is stored.
     Closed {
-        /// Why, for people.
-        reason: String,
+        /// Why.
+        reason: CloseReason,
+        /// The same for people.
+        message: String,
     },
+}
+
+/// Why a subscription ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CloseReason {
+    /// Somebody asked the daemon to end.
+    DaemonStopped,
+    /// The daemon ends: another one takes its place, or nobody needs it.
+    DaemonEnds,
+    /// The session was deleted.
+    SessionDeleted,
+    /// The session's actor has ended; it can be attached anew.
+    SessionEnded,
+    /// The store failed: events cannot be read, or how a turn ended cannot be written now.
+    StoreFailed,
+}
+
+impl CloseReason {
+    /// Why, for people.
+    pub fn message(self) -> &'static str {
+        match self {
+            Self::DaemonStopped => "somebody stopped the daemon",
+            Self::DaemonEnds => "the daemon ends; attach again at the next one",
+            Self::SessionDeleted => "the session was deleted",
+            Self::SessionEnded => "the session ended; attach again",
+            Self::StoreFailed => "the session's events cannot be read",
+        }
+    }
 }
 
 /// Something that is remembered over sessions.

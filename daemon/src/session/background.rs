@@ -1,6 +1,7 @@
 //! A session's commands in the background, as far as its actor is concerned: it ends when they have ended, and tells the
 //! machine of every end.
 
+use super::api::CloseReason;
 use super::driver::Driver;
 use super::setup::canonical;
 use plimsoll_core::tool::outcome::TaskEnd;
@@ -14,8 +15,9 @@ impl Driver {
         canonical(&self.store.session_folder(&self.id))
     }
 
-    /// Ends the session: its turn, unless that waits for answers only, and its commands in the background.
-    pub(super) async fn close(&mut self) {
+    /// Ends the session for this reason: its turn, unless that waits for answers only, and its commands in the background.
+    pub(super) async fn close(&mut self, reason: CloseReason) {
+        self.ends = reason;
         self.project.shared.background.stop_session(&self.folder());
         self.input(InputBody::Close).await;
     }

@@ -2,7 +2,7 @@
 //! conversation. What clients ask of it stands in [`calls`](super::calls).
 
 use super::actor::Msg;
-use super::api::{AcceptedTurn, ApiError, ApiErrorKind};
+use super::api::{AcceptedTurn, ApiError, ApiErrorKind, CloseReason};
 use super::hub::{Hub, Publication};
 use super::lasting::Known;
 use super::live::{Activity, Counted};
@@ -89,6 +89,8 @@ pub(super) struct Driver {
     /// Who waits for the end of a turn.
     pub(super) waiting: Vec<(TurnNo, oneshot::Sender<()>)>,
     counted: Option<Counted>,
+    /// What its subscriptions are told when it ends.
+    pub(super) ends: CloseReason,
 }
 
 /// What a driver is made of.
@@ -141,6 +143,7 @@ impl Driver {
             taken: None,
             waiting: Vec::new(),
             counted: None,
+            ends: CloseReason::SessionEnded,
         }
     }
 
@@ -456,7 +459,8 @@ impl Driver {
                         Cut::Store(why) => why,
                         Cut::Crash | Cut::Fault | Cut::User | Cut::Model => "the store cannot be written",
                     });
-                    self.hub.close(&format!("the session could not be stored, so its turn was ended: {why}"));
+                    let message = format!("the session could not be stored, so its turn was ended: {why}");
+                    self.hub.close(CloseReason::StoreFailed, &message);
                 }
             }
             self.running = None;
@@ -486,7 +490,7 @@ impl Drop for Driver {
     fn drop(&mut self) {
         self.activity.end();
         // Also after a panic: whoever follows the session must not wait for ever.
-        self.hub.close("the session ended; attach again");
+        self.hub.close(self.ends, self.ends.message());
     }
 }
 

@@ -2,6 +2,7 @@
 //! and when it was moved. A turn keeps those with which it began.
 
 use super::setup::Project;
+use crate::store::StoreError;
 use crate::workspace::{Waits, Workspace};
 use plimsoll_core::id::Revision;
 use std::path::PathBuf;
@@ -42,8 +43,12 @@ impl Project {
         self.ground.now().1
     }
 
-    /// Stands on these roots from its next turns on.
-    pub(super) fn stand_on(&self, roots: &[PathBuf]) {
-        self.ground.replace(roots);
+    /// Stands on these roots from its next turns on, which know by then whether they are trusted.
+    pub(super) async fn stand_on(&self, roots: &[PathBuf]) -> Result<(), StoreError> {
+        if *self.roots() != *roots {
+            self.lasting.roots_changed().await?;
+            self.ground.replace(roots);
+        }
+        Ok(())
     }
 }

@@ -4,7 +4,7 @@
 //! far it has come and takes what is there when it has time. So a slow client gets the same text in fewer pieces, and one
 //! that does not read at all costs nothing.
 
-use super::api::{ResolvedEvent, StreamKey, Update};
+use super::api::{CloseReason, ResolvedEvent, StreamKey, Update};
 use plimsoll_core::event::{Delta, Event, EventBody};
 use plimsoll_core::id::{CallId, ItemNo, Seq};
 use plimsoll_core::transcript::batch::Batch;
@@ -40,7 +40,7 @@ struct State {
     live: BTreeMap<StreamKey, Live>,
     texts: u64,
     /// How often the subscriptions were ended, and why last.
-    closed: (u64, String),
+    closed: (u64, Option<(CloseReason, String)>),
 }
 
 /// A text that grows until its item comes.
@@ -92,7 +92,7 @@ pub enum Next {
     /// Nothing yet.
     Nothing,
     /// The session is gone, or must be attached anew.
-    Closed(String),
+    Closed(CloseReason, String),
 }
 
 impl Hub {
@@ -188,9 +188,9 @@ impl Hub {
     }
 
     /// Ends all present subscriptions with a reason; later ones begin anew.
-    pub fn close(&self, reason: &str) {
+    pub fn close(&self, reason: CloseReason, message: &str) {
         let mut state = self.state();
-        state.closed = (state.closed.0 + 1, reason.to_owned());
+        state.closed = (state.closed.0 + 1, Some((reason, message.to_owned())));
         drop(state);
         self.wake();
     }
@@ -203,7 +203,7 @@ impl Hub {
     /// What the client at `position` gets next; the position moves with it.
     pub fn next(&self, position: &mut Position) -> Next {
         let state = self.state();
-        let (generation, reason) = &state.closed;
+        let (generation, why) = &state.closed;
         let mut updates = Vec::new();
         if position.seq < state.head {
             let first = state.recent.front().map(|(event, _)| event.event.seq);
@@ -231,7 +231,9 @@ impl Hub {
         } else if position.generation == *generation {
             Next::Nothing
         } else {
-            Next::Closed(reason.clone())
+            let ended = || (CloseReason::SessionEnded, CloseReason::SessionEnded.message().to_owned());
+            let (reason, message) = why.clone().unwrap_or_else(ended);
+            Next::Closed(reason, message)
         }
     }
 }
@@ -348,6 +350,22 @@ mod tests {
         assert_eq!(given(hub.next(&mut Position::default())), ["#1"]);
     }
 
+    /// A client has the text of the first try; whoever comes later has none of it.
+    #[test]
+    fn a_text_that_is_asked_for_anew_is_told_from_its_beginning() {
+        let hub = Hub::new(Seq(0));
+        let (mut early, mut between) = (Position::default(), Position::default());
+        hub.append(&text("First"));
+        assert_eq!(given(hub.next(&mut early)), ["0:First"]);
+        hub.forget_blocks();
+        assert!(matches!(hub.next(&mut between), Next::Nothing));
+        hub.append(&text("Se"));
+        hub.append(&text("cond"));
+        for position in [&mut early, &mut between, &mut Position::default()] {
+            assert_eq!(given(hub.next(position)), ["0:Second"]);
+        }
+    }
+
     #[test]
     fn events_that_are_no_longer_kept_are_read_from_the_store() {
         let hub = Hub::new(Seq(0));
@@ -365,9 +383,11 @@ mod tests {
         let hub = Hub::new(Seq(0));
         let mut position = hub.position(Seq(0));
         hub.publish(batch(1, EventBody::SessionChanged));
-        hub.close("it ends");
+        hub.close(CloseReason::DaemonEnds, "it ends");
         assert_eq!(given(hub.next(&mut position)), ["#1"]);
-        assert!(matches!(hub.next(&mut position), Next::Closed(reason) if reason == "it ends"));
+        assert!(
+            matches!(hub.next(&mut position), Next::Closed(CloseReason::DaemonEnds, message) if message == "it ends")
+        );
     }
 
     #[test]

@@ -73,6 +73,12 @@ impl Lasting {
         self.read_back().await
     }
 
+    /// The project's roots are others: whether it is still trusted was decided with them.
+    pub(super) async fn roots_changed(&self) -> Result<(), StoreError> {
+        let _writing = self.writing.lock().await;
+        self.read_back().await
+    }
+
     async fn read_back(&self) -> Result<(), StoreError> {
         let grants = self.stores.lasting_grants(&self.project).await?;
         let trusted = self.stores.is_trusted(&self.project).await?;

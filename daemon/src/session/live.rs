@@ -2,7 +2,7 @@
 //! its own, whose lock is held while its actor begins or ends, so that no session waits for another.
 
 use super::actor::Msg;
-use super::api::{ApiError, ApiErrorKind};
+use super::api::{ApiError, ApiErrorKind, CloseReason};
 use super::hub::Hub;
 use super::setup::{Chosen, Project};
 use plimsoll_core::id::SessionId;
@@ -264,8 +264,8 @@ impl Sessions {
         self.places().retain(|_, place| !unused(place));
     }
 
-    /// Closes all; no actor begins from here on.
-    pub(super) async fn close(&self) {
+    /// Closes all for this reason; no actor begins from here on.
+    pub(super) async fn close(&self, reason: CloseReason) {
         self.gate.store(CLOSED, Ordering::SeqCst);
         let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(keeper) = keeper {
@@ -274,7 +274,7 @@ impl Sessions {
         let places: Vec<Arc<Place>> = self.places().values().cloned().collect();
         let closing = places.into_iter().map(|place| async move {
             if let Some(live) = place.live.lock().await.take() {
-                close(live).await;
+                close(live, reason).await;
                 self.ended();
             }
         });
@@ -294,9 +294,9 @@ async fn keep(sessions: Weak<Sessions>) {
 }
 
 /// Ends an actor and waits for it.
-pub(super) async fn close(live: Live) {
+pub(super) async fn close(live: Live, reason: CloseReason) {
     let (reply, closed) = oneshot::channel();
-    if live.handle.mailbox.send(Msg::Close { reply }).await.is_ok() {
+    if live.handle.mailbox.send(Msg::Close { reason, reply }).await.is_ok() {
         // Without an answer it has ended all the same.
         let _ = closed.await;
     }

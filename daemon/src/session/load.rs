@@ -4,6 +4,7 @@ use super::api::{ApiError, ApiErrorKind, SessionInfo};
 use super::checkpoint::settle_cut;
 use super::driver::now;
 use super::hub::{Hub, Publication};
+use super::whole::make_whole;
 use crate::process::recover;
 use crate::store::{IndexedSession, LoadedView, ProjectStore, StoreError};
 use plimsoll_core::checkpoint;
@@ -89,6 +90,7 @@ pub(super) async fn recover_session(
         // The usual case, for which a long session must not be read.
         return Ok(());
     }
+    make_whole(store, id, &open).await;
     let mut loaded = load(store, id).await?;
     if loaded.operations.iter().any(checkpoint::is_undo) {
         settle_cut(store, id, hub).await?;

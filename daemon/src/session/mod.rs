@@ -14,6 +14,7 @@ mod editors;
 mod given;
 mod ground;
 pub mod hub;
+mod idle;
 pub mod inspect;
 mod lasting;
 mod live;
@@ -26,5 +27,6 @@ mod setup;
 mod subscription;
 mod tasks;
 pub mod transfer;
+mod whole;
 
 pub use subscription::Subscription;

@@ -2,8 +2,8 @@
 
 use super::actor::{self, MAILBOX, Msg};
 use super::api::{
-    AcceptedTurn, ApiError, ApiErrorKind, Beside, Client, ProjectInfo, SessionInfo, TranscriptPage, TranscriptRange,
-    WhenBusy,
+    AcceptedTurn, ApiError, ApiErrorKind, Beside, Client, CloseReason, ProjectInfo, SessionInfo, TranscriptPage,
+    TranscriptRange, WhenBusy,
 };
 use super::driver::{self, Driver, now};
 use super::editors::Editors;
@@ -171,7 +171,7 @@ impl Service {
         let record = self.inner.stores.project_for(&folders, now()).await.map_err(|error| store_error(&error))?;
         // What a first prompt will want to know is collected from now on.
         let project = self.project(&record.key).await?;
-        project.stand_on(&record.roots);
+        project.stand_on(&record.roots).await.map_err(|error| store_error(&error))?;
         Ok(project.info(record))
     }
 
@@ -279,7 +279,7 @@ impl Service {
         let place = self.inner.sessions.place(id);
         let mut running = place.live.lock().await;
         if let Some(live) = running.take() {
-            live::close(live).await;
+            live::close(live, CloseReason::SessionDeleted).await;
             self.inner.sessions.ended();
         }
         let store = self.store(&key).await?;
@@ -455,9 +455,9 @@ impl Service {
         self.inner.shared.running_turns.load(Ordering::Relaxed)
     }
 
-    /// Interrupts running turns, waits until all is stored, closes the stores.
-    pub async fn shutdown(&self) {
-        self.inner.sessions.close().await;
+    /// Interrupts running turns, waits until all is stored, closes the stores. Who follows a session is told the reason.
+    pub async fn shutdown(&self, reason: CloseReason) {
+        self.inner.sessions.close(reason).await;
         self.inner.shared.background.end_all().await;
         let projects: Vec<_> = {
             let mut projects = self.inner.projects.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,6 @@
 //! A live view of one session: replays from a `seq`, then follows.
 
-use super::api::Update;
+use super::api::{CloseReason, Update};
 use super::hub::{Hub, Next, Position};
 use crate::store::ProjectStore;
 use plimsoll_core::id::{Seq, SessionId};
@@ -37,7 +37,8 @@ impl Subscription {
                 Next::Updates(updates) => return Some(updates),
                 Next::Read(after) => match self.store.events(&self.session, after, PAGE).await {
                     Ok(events) if events.is_empty() => {
-                        return self.close("events that were announced are not in the store");
+                        let missing = "events that were announced are not in the store";
+                        return self.close(CloseReason::StoreFailed, missing.to_owned());
                     }
                     Ok(events) => {
                         if let Some(last) = events.last() {
@@ -45,12 +46,15 @@ impl Subscription {
                         }
                         return Some(events.into_iter().map(|event| Update::Event(Box::new(event))).collect());
                     }
-                    Err(error) => return self.close(&format!("the session's events cannot be read: {error}")),
+                    Err(error) => {
+                        let message = format!("{}: {error}", CloseReason::StoreFailed.message());
+                        return self.close(CloseReason::StoreFailed, message);
+                    }
                 },
-                Next::Closed(reason) => return self.close(&reason),
+                Next::Closed(reason, message) => return self.close(reason, message),
                 Next::Nothing => {
                     if self.changed.changed().await.is_err() {
-                        return self.close("the session was closed");
+                        return self.close(CloseReason::SessionEnded, CloseReason::SessionEnded.message().to_owned());
                     }
                 }
             }
@@ -58,8 +62,8 @@ impl Subscription {
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "the callers return what it gives")]
-    fn close(&mut self, reason: &str) -> Option<Vec<Update>> {
+    fn close(&mut self, reason: CloseReason, message: String) -> Option<Vec<Update>> {
         self.closed = true;
-        Some(vec![Update::Closed { reason: reason.to_owned() }])
+        Some(vec![Update::Closed { reason, message }])
     }
 }

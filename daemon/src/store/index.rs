@@ -147,7 +147,7 @@ impl Commands for UserWriter {
     fn perform(&self, connection: &Connection, command: &UserWrite) -> Result<Self::Done, StoreError> {
         let sql = UserSql { connection, path: &self.path };
         match command {
-            UserWrite::Project(project) => sql.project(project).map(Some),
+            UserWrite::Project(project) => sql.open_with(project).map(Some),
             UserWrite::Relocate(relocation) => sql.relocate(relocation).map(Some),
             UserWrite::Changes(changes) => {
                 for (id, change) in changes {
@@ -194,16 +194,6 @@ impl UserSql<'_> {
     pub(super) fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<(), StoreError> {
         let mut statement = self.connection.prepare_cached(sql).map_err(|source| self.error(source))?;
         statement.execute(params).map(|_| ()).map_err(|source| self.error(source))
-    }
-
-    fn project(&self, project: &ProjectRecord) -> Result<ProjectRecord, StoreError> {
-        let (first, roots) = self.stored_roots(&project.roots)?;
-        self.execute(
-            "INSERT INTO project (key, root, roots, created_at) VALUES (?1, ?2, ?3, ?4) \
-             ON CONFLICT (root) DO UPDATE SET roots = ?3",
-            params![project.key.as_str(), first, roots, project.created_at.0],
-        )?;
-        self.project_by("root", &first)?.ok_or_else(|| StoreError::NotFound { what: "project", id: first })
     }
 
     /// The stored form of a project's first root, and of all of them.

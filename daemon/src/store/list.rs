@@ -66,11 +66,11 @@ impl Stores {
 }
 
 impl UserSql<'_> {
-    /// One page, the session that changed last first. An unknown cursor begins at the start. A session that changes between
+    /// One page, the session that changed last first. A session that changes between
     /// two pages moves to the front; of all others none is given twice or left out.
     pub(super) fn list(&self, filter: &ListFilter) -> Result<ListPage, StoreError> {
         let limit = filter.limit();
-        let before = filter.cursor.as_deref().and_then(|cursor| cursor.parse().ok()).unwrap_or(i64::MAX);
+        let before = filter.cursor.unwrap_or(i64::MAX);
         let project = filter.project.as_ref().map(ProjectKey::as_str);
         let condition = filter.condition();
         let sql = format!("SELECT {INDEX} FROM session_index WHERE {condition} AND rank < ?2 ORDER BY rank DESC");
@@ -90,7 +90,7 @@ impl UserSql<'_> {
             }
             found.extend(index_row(row).map_err(sqlite)?);
         }
-        let next = if more { found.last().map(|(rank, _)| rank.to_string()) } else { None };
+        let next = if more { found.last().map(|(rank, _)| *rank) } else { None };
         let mut roots = Roots::default();
         let sessions = found.into_iter().map(|(_, row)| roots.session(self, row)).collect::<Result<_, _>>()?;
         Ok(ListPage { sessions, next })

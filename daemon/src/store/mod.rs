@@ -33,8 +33,10 @@ mod relocate;
 mod repair;
 mod requests;
 mod rewound;
+mod roots;
 mod schema;
 mod search;
+mod sent;
 mod shared;
 mod stores;
 mod write;
@@ -52,8 +54,9 @@ pub use mirror::MirrorState;
 pub use project::ProjectStore;
 pub use projections::ProjectionStats;
 pub use record::{
-    Archived, Counters, Elsewhere, IndexedSession, ItemPage, ListFilter, ListPage, LoadedView, ProjectRecord,
-    RequestBody, RequestEntry, ResolvedEvent, SessionOrigin, SessionRecord, SessionRow, ViewItem,
+    AllSent, Archived, Counters, DamagedRequest, Elsewhere, IndexedSession, ItemPage, ListFilter, ListPage, LoadedView,
+    ProjectRecord, RequestBody, RequestEntry, ResolvedEvent, SentRequest, SessionOrigin, SessionRecord, SessionRow,
+    ViewItem,
 };
 pub use search::{ItemHit, Room, Scanned, Search};
 pub use stores::Stores;

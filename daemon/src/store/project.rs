@@ -25,7 +25,6 @@ use plimsoll_core::ledger::Operation;
 use plimsoll_core::prompt::Prompts;
 use plimsoll_core::tool::outcome::{Outcome, Todo};
 use plimsoll_core::transcript::batch::Batch;
-use plimsoll_core::transcript::epoch::Epoch;
 use plimsoll_core::workspace::memory::Scope;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
@@ -291,11 +290,6 @@ impl ProjectStore {
     pub async fn prompt_turn(&self, id: &SessionId, key: &str) -> Result<Option<TurnNo>, StoreError> {
         let key = key.to_owned();
         self.read(id, move |reader, sid| reader.prompt_turn(sid, &key)).await
-    }
-
-    /// Every epoch of a session, oldest first; without those that damage took.
-    pub async fn epochs(&self, id: &SessionId) -> Result<Vec<Epoch>, StoreError> {
-        self.read(id, |reader, sid| reader.epochs(sid)).await
     }
 
     /// Every request of a session, oldest first.

@@ -1,7 +1,7 @@
 //! What the store takes and gives: plain values.
 
 use plimsoll_core::event::{Ask, Event};
-use plimsoll_core::id::{AskId, CallId, EpochNo, ItemNo, ProjectKey, RequestNo, Seq, SessionId, TurnNo};
+use plimsoll_core::id::{AskId, CallId, EpochNo, ItemNo, ProjectKey, RequestNo, Seq, SessionId, StepNo, TurnNo};
 use plimsoll_core::ledger::Operation;
 use plimsoll_core::model::usage::Usage;
 use plimsoll_core::prompt::Bundle;
@@ -134,8 +134,8 @@ pub struct ListFilter {
     pub states: Vec<SessionState>,
     /// Whether archived ones are among them.
     pub archived: Archived,
-    /// Where the page before ended.
-    pub cursor: Option<String>,
+    /// Where the page before ended: its `next`.
+    pub cursor: Option<i64>,
     /// At most this many.
     pub limit: usize,
 }
@@ -157,8 +157,8 @@ pub enum Archived {
 pub struct ListPage {
     /// Sessions, the one that changed last first.
     pub sessions: Vec<IndexedSession>,
-    /// Where the next page begins; none at the end.
-    pub next: Option<String>,
+    /// Where the next page begins, always above 0; none at the end.
+    pub next: Option<i64>,
 }
 
 /// An item with the text that the view shows of it, where that is not its own.
@@ -240,6 +240,49 @@ pub struct RequestEntry {
     pub request: RequestRow,
     /// How it ended; none when its end was not seen.
     pub end: Option<RequestEnd>,
+}
+
+/// All that a session sent, also where some of it is damaged.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct AllSent {
+    /// The epochs, oldest first.
+    pub epochs: Vec<Epoch>,
+    /// What is wrong with epochs that cannot be read.
+    pub damaged: BTreeMap<EpochNo, String>,
+    /// The requests, oldest first.
+    pub requests: Vec<SentRequest>,
+}
+
+/// A request, as far as it can be read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SentRequest {
+    /// All of it.
+    Whole(Box<RequestEntry>),
+    /// A text of it is not as it was sent.
+    Damaged(DamagedRequest),
+}
+
+/// What is known of a request without its texts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DamagedRequest {
+    /// Its number.
+    pub no: RequestNo,
+    /// Its epoch.
+    pub epoch: EpochNo,
+    /// Its turn.
+    pub turn: TurnNo,
+    /// Its step of the turn.
+    pub step: StepNo,
+    /// When it was sent.
+    pub at: Timestamp,
+    /// The last item in its view.
+    pub last_item: ItemNo,
+    /// Bytes of its body.
+    pub bytes: u64,
+    /// How it ended; none when its end was not seen.
+    pub end: Option<RequestEnd>,
+    /// What is wrong.
+    pub why: String,
 }
 
 /// The exact segments of a request, whose hash was compared with the stored one.

@@ -2,6 +2,7 @@
 
 use super::index::{self, UserSql, UserWrite};
 use super::record::ProjectRecord;
+use super::roots::is_new;
 use super::stores::{canonical, project_folder};
 use super::{ProjectStore, StoreError, Stores, private};
 use plimsoll_core::id::ProjectKey;
@@ -14,6 +15,8 @@ pub(super) struct Relocation {
     pub(super) project: ProjectRecord,
     /// A project without content that had this first root; it goes.
     pub(super) instead_of: Option<ProjectKey>,
+    /// Whether it is as trusted as before.
+    pub(super) stays: bool,
 }
 
 impl UserSql<'_> {
@@ -23,14 +26,16 @@ impl UserSql<'_> {
             self.execute("DELETE FROM project WHERE key = ?1", [empty.as_str()])?;
         }
         let (first, roots) = self.stored_roots(&project.roots)?;
-        let values = params![project.key.as_str(), first, roots];
-        self.execute("UPDATE project SET root = ?2, roots = ?3 WHERE key = ?1", values)?;
+        let values = params![project.key.as_str(), first, roots, relocation.stays];
+        let sql = "UPDATE project SET root = ?2, roots = ?3, trusted = (trusted AND ?4) WHERE key = ?1";
+        self.execute(sql, values)?;
         Ok(project.clone())
     }
 }
 
 impl Stores {
-    /// Gives a project other roots, the first of which names it. Refused where they name another project that holds
+    /// Gives a project other roots, the first of which names it. What the user trusted has moved; where more come than go, one of them was never trusted,
+    /// and the project is no longer. Refused where they name another project that holds
     /// anything; one that holds nothing gives way, as it was made by somebody who only looked.
     pub async fn relocate(&self, key: &ProjectKey, roots: &[PathBuf]) -> Result<ProjectRecord, StoreError> {
         let asked = roots.to_vec();
@@ -40,6 +45,9 @@ impl Stores {
         if known.roots == roots {
             return Ok(known);
         }
+        let come = roots.iter().filter(|root| is_new(root, &known.roots)).count();
+        let go = known.roots.iter().filter(|root| !roots.contains(root)).count();
+        let stays = come <= go;
         let project = ProjectRecord { roots, ..known };
         let first = project.roots.first().cloned().unwrap_or_default();
         let text = index::root_text(&first);
@@ -48,8 +56,8 @@ impl Stores {
         if let Some(other) = &instead_of {
             self.give_way(other, &first).await?;
         }
-        self.write(UserWrite::Relocate(Relocation { project: project.clone(), instead_of: instead_of.clone() }))
-            .await?;
+        let (project_then, gives_way) = (project.clone(), instead_of.clone());
+        self.write(UserWrite::Relocate(Relocation { project: project_then, instead_of: gives_way, stays })).await?;
         self.note_roots(&project).await;
         if let Some(empty) = instead_of {
             // Left behind it would be an empty folder that no list names.

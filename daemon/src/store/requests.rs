@@ -15,7 +15,7 @@ use plimsoll_core::transcript::epoch::{
 use rusqlite::{Params, Row, params};
 use std::collections::BTreeMap;
 
-const REQUEST: &str = "no, epoch, turn, step, at, last_item, hash, bytes, version, body";
+pub(super) const REQUEST: &str = "no, epoch, turn, step, at, last_item, hash, bytes, version, body";
 
 impl Reader<'_> {
     /// Everything that a turn needs to go on.
@@ -248,7 +248,7 @@ impl Reader<'_> {
         Ok(stated)
     }
 
-    fn request_row(&self, sid: i64, row: &Row<'_>) -> rusqlite::Result<Result<RequestRow, StoreError>> {
+    pub(super) fn request_row(&self, sid: i64, row: &Row<'_>) -> rusqlite::Result<Result<RequestRow, StoreError>> {
         let no = RequestNo(number(row, 0)?);
         let (epoch, turn, step) = (EpochNo(number(row, 1)?), TurnNo(number(row, 2)?), StepNo(number(row, 3)?));
         let (at, last_item, hash) = (Timestamp(row.get(4)?), ItemNo(number(row, 5)?), row.get::<_, Hash>(6)?);
@@ -296,23 +296,12 @@ impl Reader<'_> {
         Ok(found.into_iter().next().unwrap_or_default())
     }
 
-    fn request_end(&self, sid: i64, no: RequestNo) -> Result<Option<RequestEnd>, StoreError> {
+    pub(super) fn request_end(&self, sid: i64, no: RequestNo) -> Result<Option<RequestEnd>, StoreError> {
         let sql = "SELECT version, body FROM request_end WHERE sid = ?1 AND no = ?2";
         let found = self.rows(sql, params![sid, no.0 as i64], |row| {
             Ok(self.record("request_end", row.get(0)?, row.get_ref(1)?.as_str()?))
         })?;
         Ok(found.into_iter().next())
-    }
-
-    /// Every epoch of a session, oldest first.
-    pub(super) fn epochs(&self, sid: i64) -> Result<Vec<Epoch>, StoreError> {
-        let numbers =
-            self.rows("SELECT no FROM epoch WHERE sid = ?1 ORDER BY no", [sid], |row| Ok(Ok(number(row, 0)?)))?;
-        let mut epochs = Vec::with_capacity(numbers.len());
-        for no in numbers {
-            epochs.extend(self.epoch_by_no(sid, EpochNo(no))?.map(|(epoch, _)| epoch));
-        }
-        Ok(epochs)
     }
 
     /// Every request of a session, oldest first.

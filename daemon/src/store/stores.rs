@@ -83,7 +83,8 @@ impl Stores {
         std::iter::once(&self.inner.health).chain(projects).filter(|health| **health != Health::Good).cloned().collect()
     }
 
-    /// The project whose first root is `roots[0]`, made when it is new. Paths to the same folder are the same project.
+    /// The project whose first root is `roots[0]`, made when it is new. Roots that it has and that are not named stay; those that it
+    /// does not have are added, and it is trusted no longer where one of them lies outside the others. Paths to the same folder are the same project.
     /// A root that is gone is found by the path that it had.
     pub async fn project_for(&self, roots: &[PathBuf], now: Timestamp) -> Result<ProjectRecord, StoreError> {
         let asked = roots.to_vec();
@@ -102,7 +103,7 @@ impl Stores {
         let first = project.roots.first().map(|root| index::root_text(root)).unwrap_or_default();
         let known = self.read(move |sql| sql.project_by("root", &first)).await?;
         if let Some(known) = known
-            && known.roots == project.roots
+            && known.has(&project.roots)
         {
             return Ok(known);
         }

@@ -9,6 +9,11 @@ use tokio_util::sync::CancellationToken;
 pub struct Stop(CancellationToken);
 
 impl Stop {
+    /// One that a cancellation sets.
+    pub fn of(cancel: &CancellationToken) -> Self {
+        Self(cancel.clone())
+    }
+
     /// Looked at between steps of the work.
     pub fn is_set(&self) -> bool {
         self.0.is_cancelled()
@@ -29,7 +34,7 @@ pub async fn look<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + 
 /// Runs a tool's work. On cancellation the outcome comes at once; the work, which has no effect, ends by itself at its
 /// next look at [`Stop`].
 pub async fn run(cancel: &CancellationToken, work: impl FnOnce(&Stop) -> Outcome + Send + 'static) -> Outcome {
-    let stop = Stop(cancel.clone());
+    let stop = Stop::of(cancel);
     let work = tokio::task::spawn_blocking(move || work(&stop));
     tokio::select! {
         biased;
@@ -51,7 +56,7 @@ pub async fn finish(
     cancel: &CancellationToken,
     work: impl FnOnce(&Stop) -> Option<Outcome> + Send + 'static,
 ) -> Outcome {
-    let stop = Stop(cancel.clone());
+    let stop = Stop::of(cancel);
     match tokio::task::spawn_blocking(move || work(&stop)).await {
         Ok(outcome) => outcome.unwrap_or_else(cancelled),
         Err(error) => {

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 pub mod apply_patch;
 pub mod blocking;
 pub mod delete_file;
-mod edit;
+pub mod edit;
 pub mod glob_file_search;
 pub mod grep;
 pub mod list_dir;

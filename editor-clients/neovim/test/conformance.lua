@@ -30,6 +30,16 @@ local does = {
   end,
 }
 
+local REASONING = [[
+  local texts = {}
+  for _, block in ipairs(require('plimsoll.session').current.conversation.blocks) do
+    if block.kind == 'reasoning' and block.text ~= '' then
+      table.insert(texts, block.text)
+    end
+  end
+  return texts
+]]
+
 --- What the conversation must have come to before the user acts: the end of what the daemon says before.
 local function before(steps, index)
   local seq, asks, text
@@ -90,6 +100,11 @@ local function play(name)
         ]]):format(seq or 0, tostring(asks or false), text or '')
         )
         assert(ok, tostring(fault) .. '\n' .. vim.inspect(verdict().verdict))
+        if step.user.sees then
+          machine.wait('the reasoning that the user sees: ' .. step.user.sees.reasoning, function()
+            return vim.deep_equal(nvim:lua(REASONING), { step.user.sees.reasoning })
+          end)
+        end
         does[step.user.does](nvim, step.user)
       end
     end

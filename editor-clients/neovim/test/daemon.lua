@@ -230,6 +230,32 @@ return {
     assert(other:session() == id)
   end),
 
+  test('a daemon that somebody stopped is started again by the next prompt, not before', {}, function(m)
+    m.model:push(model.say('One.'), model.say('Two.'))
+    local nvim = m:nvim()
+    nvim:open()
+    nvim:keys('iFirst<C-s>')
+    nvim:sees('One.')
+    nvim:idle()
+    nvim:lua([[
+      _G.states = {}
+      require('plimsoll.client').listen({ changed = function()
+        table.insert(_G.states, require('plimsoll.client').state)
+      end })
+    ]])
+    m:run('stop')
+    nvim:waits('the end', [[require('plimsoll.client').state == 'stopped']])
+    assert(not m:daemon())
+    assert(nvim:lua([[return require('plimsoll').statusline()]]):find('the daemon was stopped', 1, true))
+    nvim:keys('iSecond<C-s>')
+    nvim:sees('Two.')
+    nvim:idle()
+    assert(table.concat(nvim:lua('return _G.states'), ' ') == 'stopped connecting ready')
+    for _, said in ipairs({ 'First', 'One.', 'Second', 'Two.' }) do
+      assert(count(nvim, said) == 1, said .. ' in\n' .. nvim:text())
+    end
+  end),
+
   test('the bridge is killed in the middle of an answer: the answer goes on where it was', {}, function(m)
     local first, second = model.gate(), model.gate()
     m.model:push(model.say('One, ', first, 'two, ', second, 'three.'))

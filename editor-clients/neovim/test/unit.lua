@@ -119,6 +119,12 @@ return {
     'a block that begins again replaces what was there; one that is told again after a reconnect does not',
     function()
       check({ text(0, 'First try'), text(0, 'Second') }, { '▌ Plimsoll', 'Second' })
+      -- What was behind it goes with it, and what stood in its place as another kind.
+      check({ text(0, 'One'), text(0, 'Two', { block = 1 }), text(0, 'Uno') }, { '▌ Plimsoll', 'Uno' })
+      check(
+        { { type = 'reasoningDelta', turn = 1, step = 1, block = 0, offset = 0, text = 'Hm' }, text(0, 'Uno') },
+        { '▌ Plimsoll', 'Uno' }
+      )
       local conversation = check({ text(0, 'One, ') }, { '▌ Plimsoll', 'One, ' })
       conversation:followed_anew()
       conversation:apply(text(0, 'One, two'))
@@ -433,8 +439,12 @@ return {
       assert(told and told:find('`itemAdded` cannot be shown', 1, true), told)
       take(5, 'five')
       equal('five', session.conversation:lines()[#session.conversation:lines()])
-      session:take({ type = 'closed', reason = 'you are slow' })
+      session:take({ type = 'closed', reason = 'storeFailed', message = 'no events' })
       equal({ 'session/attach', 5 }, calls[#calls])
+      -- A daemon that ends is attached to by the next connection.
+      local count = #calls
+      session:take({ type = 'closed', reason = 'daemonEnds', message = 'the daemon ends' })
+      equal({ count, nil }, { #calls, session.subscription })
       client.try = try
       sessions.current = nil
     end,

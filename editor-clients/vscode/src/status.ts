@@ -21,6 +21,8 @@ export function statusText(link: LinkState, view: SessionView | undefined): Stat
         text: '$(sync~spin) Plimsoll',
         tooltip: link.kind === 'waiting' ? `Connecting again: ${link.reason}` : 'Connecting…',
       };
+    case 'asleep':
+      return { text: '$(circle-outline) Plimsoll', tooltip: 'The daemon was stopped. Your next prompt starts it.' };
     case 'stopped':
       return { text: '$(debug-disconnect) Plimsoll', tooltip: 'Not connected' };
     case 'connected':

@@ -243,10 +243,10 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     expect("daemon/status", &json!({}));
     let _ = DaemonApiClient::status(&recorder).await;
 
-    let p = StopParams { idempotency_key: some("k") };
+    let p = StopParams { restart: Some(true), idempotency_key: some("k") };
     expect("daemon/stop", &p);
-    let StopParams { idempotency_key } = p;
-    let _ = recorder.stop(idempotency_key).await;
+    let StopParams { restart, idempotency_key } = p;
+    let _ = recorder.stop(restart, idempotency_key).await;
 
     assert_eq!(*recorder.calls.lock().unwrap(), expected);
     let document = plimsoll_protocol::schema::document();
@@ -286,10 +286,11 @@ async fn history_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn e
     let ForkParams { session, item, title, idempotency_key } = p;
     let _ = HistoryApiClient::fork(recorder, session, item, title, idempotency_key).await;
 
-    let p = RewindParams { session: "s".into(), turn: 3, idempotency_key: some("k") };
+    let (files, skip) = (Some(true), Some(true));
+    let p = RewindParams { session: "s".into(), turn: 3, files, skip, idempotency_key: some("k") };
     expect("session/rewind", &p);
-    let RewindParams { session, turn, idempotency_key } = p;
-    let _ = HistoryApiClient::rewind(recorder, session, turn, idempotency_key).await;
+    let RewindParams { session, turn, files, skip, idempotency_key } = p;
+    let _ = HistoryApiClient::rewind(recorder, session, turn, files, skip, idempotency_key).await;
 
     let p = ExportParams { session: "s".into(), format: ExportFormat::Jsonl, offset: Some(7), limit: Some(9) };
     expect("session/export", &p);

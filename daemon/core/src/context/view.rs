@@ -16,7 +16,7 @@ use crate::prompt::Prompts;
 use crate::time::Timestamp;
 use crate::transcript::batch::StoredProjection;
 use crate::transcript::epoch::{Epoch, EpochCause, Hash, Price, RequestRow, Segment, Stated, ToolFacts, request_hash};
-use crate::transcript::item::{Item, ItemBody};
+use crate::transcript::item::{Item, ItemBody, MetaCause};
 use crate::transcript::told::Told;
 use crate::transcript::view::{messages, unobserved};
 use std::collections::BTreeMap;
@@ -237,6 +237,13 @@ impl View {
         let mut told = self.stated.told;
         told.take_in(&self.unsent);
         told
+    }
+
+    /// Whether this was told since the last prompt, in what is not sent yet.
+    pub fn told_since_prompt(&self, cause: MetaCause) -> bool {
+        let begins = |item: &&Item| matches!(&item.body, ItemBody::User(message) if !message.steering);
+        let since = self.unsent.iter().rev().take_while(|item| !begins(item));
+        since.into_iter().any(|item| matches!(&item.body, ItemBody::Meta(meta) if meta.cause == cause))
     }
 
     /// Takes over what the next request will have said. Without a next request nothing was said, as for a session that is

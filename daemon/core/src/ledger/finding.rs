@@ -117,7 +117,8 @@ pub struct SeenFile {
 /// What the files say of an operation. A file of the operation that is not among `seen` counts as not readable.
 ///
 /// Never [`Verdict::Applied`] while one file lacks its intended content, and never [`Verdict::NotApplied`] while one has
-/// something else than before. An operation that was to leave everything as it was is applied when it is as it was.
+/// something else than before. A file that was to stay as it was says nothing of the others; an operation that was to leave
+/// everything as it was is applied when it is as it was.
 pub fn judge(operation: &Operation, seen: &[SeenFile]) -> (Verdict, Vec<FileFinding>) {
     let files: Vec<FileFinding> = operation
         .files
@@ -136,7 +137,11 @@ pub fn judge(operation: &Operation, seen: &[SeenFile]) -> (Verdict, Vec<FileFind
             Some(Err(_)) | None => FileFinding { path: file.path.clone(), stands: Stands::Unreadable, version: None },
         })
         .collect();
-    let all = |stands: Stands| files.iter().all(|file| file.stands == stands);
+    let stays: Vec<bool> = operation.files.iter().map(|file| file.before == file.after).collect();
+    let nothing_changes = stays.iter().all(|stays| *stays);
+    let all = |stands: Stands| {
+        files.iter().zip(&stays).all(|(file, stays)| file.stands == stands || (*stays && !nothing_changes))
+    };
     let any = |stands: Stands| files.iter().any(|file| file.stands == stands);
     let verdict = if files.is_empty() {
         Verdict::CannotTell

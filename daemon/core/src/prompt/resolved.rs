@@ -1,8 +1,7 @@
 //! The texts that a session works with: a bundle, and what stands in the place of built-in texts. An epoch pins them.
 
 use super::{
-    CONTINUE_CUT, CRASHED, INTERRUPTED, OBSERVATION, OUTPUT_LIMIT, PLAN_AGAIN, PLAN_LEFT, PLAN_MODE, PLAN_STILL,
-    SAME_CALL, TASK_ENDED, TASKS_LEFT, TODOS_STALE, Text, UNDONE, UNKNOWN_OPERATIONS, fill, fits,
+    CONTINUE_CUT, CRASHED, GO_ON, INTERRUPTED, OBSERVATION, OUTPUT_LIMIT, PLAN_AGAIN, PLAN_LEFT, PLAN_MODE, PLAN_STILL, SAME_CALL, STILL_UNKNOWN, TASKS_LEFT, TASK_ENDED, TODOS_STALE, Text, UNDONE, UNKNOWN_OPERATIONS, fill, fits,
 };
 use crate::escape;
 use serde::{Deserialize, Serialize};
@@ -89,9 +88,20 @@ impl Prompts {
         reminder(&self.render(&CRASHED, &[("what", what), ("done", &escape::data(done))]))
     }
 
-    /// Calls whose end was not seen, each as one line such as `c7 run_terminal_cmd: make install`.
+    /// Calls whose end was not seen, each as one line that says what is known of it, such as
+    /// `c7 run_terminal_cmd make install: cannot tell whether, or how far, it took effect`.
     pub fn reminder_unknown_operations(&self, calls: &[String]) -> String {
         reminder(&self.render(&UNKNOWN_OPERATIONS, &[("list", &list(calls))]))
+    }
+
+    /// The same of those that are still open, when a later turn begins.
+    pub fn reminder_still_unknown(&self, calls: &[String]) -> String {
+        reminder(&self.render(&STILL_UNKNOWN, &[("list", &list(calls))]))
+    }
+
+    /// The user asks to go on with the turn before. `what` says what cut it, such as `the user had interrupted it`.
+    pub fn reminder_go_on(&self, what: &str) -> String {
+        reminder(&self.render(&GO_ON, &[("what", what)]))
     }
 
     /// Commands in the background that have ended, each as one line such as `c7 make watch: exit code 2 after 1.5 s`.

@@ -95,11 +95,11 @@ mod tests {
     }
 
     #[test]
-    fn lean_text_is_short_and_says_five_things_of_the_harness() {
+    fn lean_text_is_short_and_says_six_things_of_the_harness() {
         let text = Prompts::default().system(ALL);
         assert!(text.chars().count() <= 1200, "{}", text.chars().count());
         assert_eq!(headings(&text), ["# Harness"]);
-        assert_eq!(text.matches("\n- ").count(), 5);
+        assert_eq!(text.matches("\n- ").count(), 6);
         assert_eq!(Prompts::default().system(&[]), text);
     }
 
@@ -115,7 +115,7 @@ mod tests {
             let after = text.split_once(heading).map(|(_, after)| after).unwrap_or_default();
             after.split("\n# ").next().unwrap_or_default().matches("\n- ").count()
         };
-        assert_eq!([points("# System"), points(using), points("# Tone and style")], [6, 3, 4]);
+        assert_eq!([points("# System"), points(using), points("# Tone and style")], [7, 3, 4]);
         assert!(text.contains("Never invent a URL"));
         assert!(!text.contains("{{"), "{text}");
     }

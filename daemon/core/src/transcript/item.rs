@@ -118,6 +118,8 @@ pub enum MetaCause {
     PlanModeLeft,
     /// The todo list was not written for long.
     TodosStale,
+    /// The user asks to go on with the turn before, which was cut: what a turn without a prompt begins with.
+    GoesOn,
 }
 
 /// Text by the model.

@@ -194,6 +194,7 @@ fn meta_word(cause: MetaCause) -> &'static str {
         MetaCause::PlanModeStill => "plan_mode_still",
         MetaCause::PlanModeLeft => "plan_mode_left",
         MetaCause::TodosStale => "todos_stale",
+        MetaCause::GoesOn => "goes_on",
     }
 }
 

@@ -1,6 +1,6 @@
 //! What can happen to a session. Every input carries its time; the machine makes none.
 
-use crate::event::AskChoice;
+use crate::event::{AskChoice, TurnEnd};
 use crate::id::{AskId, CallId, EvidenceId, ItemNo, RequestNo, Revision, TurnNo};
 use crate::ledger::{Operation, ProcessMark, SeenFile};
 use crate::model::error::ModelError;
@@ -40,6 +40,8 @@ pub enum InputBody {
         /// A notice for people, and a reminder for the model.
         told: Option<(String, String)>,
     },
+    /// What is known of an operation whose end was not seen is this now: a client had it looked at, or the user settled it.
+    Found(Box<Operation>),
     /// A client answers a question. Late and repeated answers are ignored.
     Answer {
         /// The question.
@@ -136,8 +138,10 @@ pub enum Consulted {
     Operation {
         /// None where the session has none of that call.
         operation: Option<Box<Operation>>,
-        /// Its files; of the further target that was asked for, too.
+        /// Its files.
         seen: Vec<SeenFile>,
+        /// The further file that was asked for, by its canonical path.
+        target: Option<SeenFile>,
         /// What else is known of a command, in lines for the model: its process, its log's end, files that changed since.
         lines: Vec<String>,
         /// The project's revision at which this was seen.
@@ -165,4 +169,6 @@ pub struct Prompt {
     pub key: Option<String>,
     /// What the client put beside the text.
     pub attachments: Vec<Attachment>,
+    /// How the turn before ended, where this one goes on with it: the user says nothing, and the text is empty.
+    pub goes_on: Option<TurnEnd>,
 }

@@ -10,7 +10,7 @@ use crate::context::view::View;
 use crate::edit::seen::Seen;
 use crate::event::{Event, EventBody};
 use crate::id::{CallId, ItemNo, Revision, StepNo, TurnNo};
-use crate::ledger::{OpState, Operation};
+use crate::ledger::Operation;
 use crate::model::calibration::Calibration;
 use crate::model::usage::Usage;
 use crate::permission::policy::{Mode, Policy};
@@ -50,8 +50,8 @@ pub struct Machine {
     pub(super) grants: Vec<Rule>,
     /// What the model was shown of files.
     pub(super) seen: Seen,
-    /// Calls whose outcome is unknown.
-    pub(super) unsettled: Vec<CallId>,
+    /// Operations whose end was not seen and that nothing has settled since, by call.
+    pub(super) unsettled: Vec<Operation>,
     pub(super) revision: Revision,
     pub(super) titled: bool,
     /// The mode before the session came into plan mode last.
@@ -88,9 +88,8 @@ impl Machine {
     /// Takes a session up as it was stored, in the middle of a turn that was suspended. A turn that was cut must have been
     /// settled before, see [`recover`](super::recover).
     pub fn load(loaded: Loaded, settings: Settings) -> Self {
-        let of = |state: OpState| loaded.operations.iter().filter(move |operation| operation.state == state);
-        let unsettled = of(OpState::Unknown).map(|operation| operation.call).collect();
-        let running = of(OpState::Running).filter(|operation| operation.in_background());
+        let unsettled = loaded.operations.iter().filter(|operation| operation.is_unsettled()).cloned().collect();
+        let running = loaded.operations.iter().filter(|operation| operation.in_background());
         let tasks = running.map(|operation| (operation.call, operation.clone())).collect();
         Self {
             counters: loaded.counters,
@@ -258,11 +257,16 @@ impl Machine {
             InputBody::Timer(id) => self.timer(id),
             InputBody::SessionChanged => self.session_changed(),
             InputBody::Undo { operation, told } => self.undo(operation, told),
+            InputBody::Found(operation) => {
+                self.found(*operation);
+                self.commit();
+            }
         }
     }
 
     fn undo(&mut self, operation: Operation, told: Option<(String, String)>) {
         self.counters.call = self.counters.call.max(operation.call);
+        self.settle_earlier(&operation);
         self.held.operations.push(operation);
         if let Some((notice, reminder)) = told {
             self.add_notice(NoticeCause::Undone, notice);

@@ -3,7 +3,7 @@
 use super::load::Loaded;
 use crate::event::{AskResolution, Event, EventBody, TurnEnd, TurnFacts};
 use crate::id::{CallId, EvidenceId, StepNo, TurnNo};
-use crate::ledger::{OpState, Operation};
+use crate::ledger::{FoundBy, OpState, Operation, SeenFile};
 use crate::model::usage::Usage;
 use crate::prompt::Prompts;
 use crate::time::Timestamp;
@@ -64,7 +64,7 @@ impl Cut {
     }
 
     /// Whether commands in the background have ended with it.
-    fn ends_background(&self) -> bool {
+    pub fn ends_background(&self) -> bool {
         match self {
             Self::Crash | Self::Fault => true,
             Self::Store(_) | Self::User | Self::Model => false,
@@ -82,9 +82,18 @@ impl Cut {
     }
 }
 
+/// The operations that were running when a session was cut, and are over by now: their processes are to be ended, and their
+/// files to be looked at, before [`settle`] says what became of them.
+pub fn cut_operations<'a>(loaded: &'a Loaded, cut: &Cut) -> impl Iterator<Item = &'a Operation> {
+    let ends_background = cut.ends_background();
+    let running = |operation: &&Operation| operation.state == OpState::Running;
+    loaded.operations.iter().filter(running).filter(move |operation| ends_background || !operation.in_background())
+}
+
 /// What must be written before the session goes on; `None` when nothing is open. Doing it twice gives `None` the second
 /// time, once the first batch is committed. A turn that waits for answers only outlives the daemon: it stays as it is.
-pub fn settle(loaded: &Loaded, now: Timestamp, cut: &Cut) -> Option<Batch> {
+/// `seen` are the files of the [`cut_operations`] as they stand now.
+pub fn settle(loaded: &Loaded, seen: &[SeenFile], now: Timestamp, cut: &Cut) -> Option<Batch> {
     let busy = matches!(loaded.state, Some(SessionState::Running | SessionState::Waiting));
     let suspended = *cut == Cut::Crash && loaded.is_suspended();
     let open = (busy || loaded.running_turn.is_some()) && !suspended;
@@ -95,7 +104,7 @@ pub fn settle(loaded: &Loaded, now: Timestamp, cut: &Cut) -> Option<Batch> {
     let turn = loaded.running_turn.unwrap_or(loaded.counters.turn);
     let prompts = loaded.view.epoch.as_ref().map(|epoch| epoch.prompts.clone()).unwrap_or_default();
     let mut recovery =
-        Recovery { loaded, prompts, cut, now, turn, batch: Batch::default(), step: StepNo(0), lost: Vec::new() };
+        Recovery { loaded, seen, prompts, cut, now, turn, batch: Batch::default(), step: StepNo(0), lost: Vec::new() };
     recovery.step = loaded.open_calls.iter().map(|(_, _, step)| *step).max().unwrap_or_default();
     if ended {
         recovery.end_background();
@@ -113,10 +122,10 @@ pub fn settle(loaded: &Loaded, now: Timestamp, cut: &Cut) -> Option<Batch> {
         let unsettled: Vec<CallId> = loaded
             .operations
             .iter()
-            .filter(|operation| operation.state == OpState::Unknown)
+            .filter(|operation| operation.is_unsettled())
             .map(|operation| operation.call)
             .chain(recovery.lost.iter().copied())
-            .chain(unknown.iter().copied())
+            .chain(unknown.iter().filter(|operation| operation.is_unsettled()).map(|operation| operation.call))
             .collect();
         let message = (*cut != Cut::User).then(|| cut.message());
         recovery.completed(turn, loaded.turn_usage, unsettled, message);
@@ -136,6 +145,7 @@ pub fn settle(loaded: &Loaded, now: Timestamp, cut: &Cut) -> Option<Batch> {
 struct Recovery<'a> {
     prompts: Prompts,
     loaded: &'a Loaded,
+    seen: &'a [SeenFile],
     cut: &'a Cut,
     now: Timestamp,
     turn: TurnNo,
@@ -161,9 +171,7 @@ impl Recovery<'_> {
     fn end_background(&mut self) {
         let mut lines = Vec::new();
         for operation in self.loaded.operations.iter().filter(|operation| operation.in_background()) {
-            let mut operation = operation.clone();
-            operation.state = OpState::Unknown;
-            operation.at = self.now;
+            let operation = self.cut_short(operation);
             if !self.loaded.untold.contains(&operation.call) {
                 lines.push(format!(
                     "{} {}: {}, and this command with it; how far it had come was not seen",
@@ -190,24 +198,30 @@ impl Recovery<'_> {
         self.event(EventBody::ItemAdded { item: no });
     }
 
+    /// One that ran and whose end was not seen, with what its files say of it.
+    fn cut_short(&self, operation: &Operation) -> Operation {
+        let unknown = Operation { state: OpState::Unknown, at: self.now, ..operation.clone() };
+        unknown.found(FoundBy::Recovery, self.seen, self.now, self.loaded.revision)
+    }
+
     /// Operations that may have begun become unknown, the others cancelled: they never began. Returns the unknown ones.
-    fn end_operations(&mut self) -> Vec<CallId> {
+    fn end_operations(&mut self) -> Vec<Operation> {
         let mut unknown = Vec::new();
         for operation in self.loaded.operations.iter().filter(|operation| !operation.in_background()) {
-            let state = match operation.state {
+            let ended = match operation.state {
                 OpState::Running => {
-                    unknown.push(operation.call);
-                    OpState::Unknown
+                    let ended = self.cut_short(operation);
+                    unknown.push(ended.clone());
+                    ended
                 }
-                OpState::Proposed | OpState::Approved => OpState::Cancelled,
+                OpState::Proposed | OpState::Approved => {
+                    Operation { state: OpState::Cancelled, at: self.now, ..operation.clone() }
+                }
                 OpState::Denied | OpState::Succeeded | OpState::Failed | OpState::Cancelled | OpState::Unknown => {
                     continue;
                 }
             };
-            let mut operation = operation.clone();
-            operation.state = state;
-            operation.at = self.now;
-            self.batch.operations.push(operation);
+            self.batch.operations.push(ended);
         }
         unknown
     }
@@ -222,18 +236,13 @@ impl Recovery<'_> {
         }
     }
 
-    fn answer_calls(&mut self, unknown: &[CallId]) {
+    fn answer_calls(&mut self, unknown: &[Operation]) {
         let what = self.cut.what();
         for (call, tool, _) in &self.loaded.open_calls {
             let reads = spec::find(tool).is_some_and(|spec| spec.class == Class::Read);
-            let (status, text) = if unknown.contains(call) {
-                (
-                    Status::Unknown,
-                    format!(
-                        "While this ran {what}: its outcome is unknown, it may or may not have taken effect. \
-                         Its processes were ended. Check before repeating it."
-                    ),
-                )
+            let cut_short = unknown.iter().find(|operation| operation.call == *call);
+            let (status, text) = if let Some(operation) = cut_short {
+                (Status::Unknown, what_became(operation, what))
             } else if reads && *self.cut != Cut::User {
                 (
                     Status::Unknown,
@@ -295,7 +304,7 @@ impl Recovery<'_> {
         }
     }
 
-    fn tell(&mut self, unknown: &[CallId]) {
+    fn tell(&mut self, unknown: &[Operation]) {
         if *self.cut == Cut::User {
             self.item(ItemBody::Notice(Notice { cause: self.cut.cause(), text: self.cut.message() }));
             let text = self.prompts.reminder_interrupted(DONE);
@@ -310,18 +319,23 @@ impl Recovery<'_> {
         let (cause, text) = if unknown.is_empty() {
             (MetaCause::Interrupted, self.prompts.reminder_crashed(self.cut.what(), DONE))
         } else {
-            let calls: Vec<String> = self
-                .loaded
-                .operations
-                .iter()
-                .filter(|operation| unknown.contains(&operation.call))
-                .map(|operation| {
-                    let what = operation.command.as_ref().unwrap_or(&operation.target);
-                    format!("{} {}: {what}", operation.call, operation.tool)
-                })
-                .collect();
+            let calls: Vec<String> = unknown.iter().map(Operation::line).collect();
             (MetaCause::UnknownOperations, self.prompts.reminder_unknown_operations(&calls))
         };
         self.item(ItemBody::Meta(MetaMessage { cause, text }));
     }
+}
+
+/// The result of a call whose end was not seen.
+fn what_became(operation: &Operation, what: &str) -> String {
+    let begin = format!("While this ran {what}, so its end was not seen.");
+    let standing = operation.standing();
+    if operation.is_settled() {
+        return format!("{begin} Its files were looked at since: {standing}.");
+    }
+    let ended = if operation.command.is_some() { " Its processes were ended." } else { "" };
+    format!(
+        "{begin} Its outcome is unknown: {standing}.{ended} Find out with `inspect_operation` ({}) before you repeat it.",
+        operation.call
+    )
 }

@@ -2,7 +2,7 @@
 
 use super::input::TimerId;
 use crate::context::rules::Touched;
-use crate::event::{Ask, AskChoice};
+use crate::event::{Ask, AskChoice, TurnEnd};
 use crate::id::{AskId, CallId, RequestNo, StepNo, TurnNo};
 use crate::ledger::Operation;
 use crate::model::event::BlockContent;
@@ -26,6 +26,8 @@ pub(super) struct Turn {
     /// What its calls touched.
     pub(super) touched: Touched,
     pub(super) key: Option<String>,
+    /// How the turn ended that it goes on with.
+    pub(super) goes_on: Option<TurnEnd>,
     pub(super) phase: Phase,
     pub(super) usage: Usage,
     /// What was said while the turn ran, for its next step.
@@ -104,6 +106,8 @@ pub(super) struct Slot {
     pub(super) call: Option<Call>,
     /// Canonical path of the first thing that it acts on, once that is known.
     pub(super) target: Option<String>,
+    /// The operation that it would do again, for which it was held back.
+    pub(super) held_by: Option<CallId>,
     /// Its record in the ledger, once it has one.
     pub(super) operation: Option<Operation>,
     pub(super) state: SlotState,

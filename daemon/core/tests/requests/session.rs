@@ -71,7 +71,7 @@ impl Session {
     }
 
     pub(crate) fn prompt(&mut self, text: &str, environment: Environment) {
-        self.input(InputBody::Prompt(Prompt { text: text.into(), key: None, attachments: vec![] }));
+        self.input(InputBody::Prompt(Prompt { text: text.into(), key: None, attachments: vec![], goes_on: None }));
         let turn = self.machine.running_turn().expect("a turn begins");
         self.input(InputBody::Environment { turn, environment: Box::new(environment) });
     }

@@ -15,10 +15,16 @@ Examples:
 Exit codes: 0 it was made; 1 it was not.";
 
 pub const REWIND_HELP: &str = "\
-The turn and all after it leave what the model sees; the transcript keeps them. Files stay as they are: `plimsoll undo
---session ID --from N` takes back what these turns wrote.
+The turn and all after it leave what the model sees; the transcript keeps them. Files stay as they are unless --files is
+given: then what these turns wrote is undone first, as `plimsoll undo --session ID --from N` does it, and listed before you
+are asked. When somebody else has changed such a file since, nothing is changed at all; --skip leaves those files alone.
+What commands changed is not undone.
 
-Exit codes: 0 done; 1 it failed; 3 a yes was needed and did not come.";
+Examples:
+  plimsoll rewind ID 4              turn 4 and all after it leave what the model sees
+  plimsoll rewind ID 4 --files      and what they wrote is undone
+
+Exit codes: 0 done; 1 it failed, or was refused because of such a file; 3 a yes was needed and did not come.";
 
 pub const EXPORT_HELP: &str = "\
 Examples:
@@ -54,6 +60,7 @@ pub struct Fork {
 
 /// `plimsoll rewind`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub struct Rewind {
     /// The session, from `plimsoll sessions`
     #[arg(value_name = "SESSION")]
@@ -61,6 +68,12 @@ pub struct Rewind {
     /// The first turn that leaves the model's view
     #[arg(value_name = "TURN")]
     pub turn: u64,
+    /// Undo what these turns wrote
+    #[arg(long)]
+    pub files: bool,
+    /// Leave the files as they are that cannot simply be restored
+    #[arg(long, requires = "files")]
+    pub skip: bool,
     /// Without asking
     #[arg(short, long)]
     pub yes: bool,

@@ -36,10 +36,55 @@ pub struct Screen {
 struct Block {
     step: u64,
     index: Option<u32>,
-    /// Bytes of it that are printed.
-    bytes: usize,
+    /// What of it is printed.
+    text: String,
+    /// It began anew, and this far it says again what is printed.
+    anew: Option<String>,
     /// Its item has come: it grows no more.
     settled: bool,
+}
+
+/// What of a block is to be printed.
+#[derive(Debug, PartialEq, Eq)]
+enum More {
+    /// It goes on with this.
+    Rest(String),
+    /// It is another text than the one that is printed: all of it, by itself.
+    Other(String),
+}
+
+impl Block {
+    /// Takes a delta in. What is printed stays on the terminal, so that a block that begins anew, at offset 0, is printed from
+    /// where it differs on, or, where it does not go on with what is printed, as a paragraph of its own. Nothing for a delta
+    /// that leaves a gap: the item brings everything.
+    fn grow(&mut self, offset: u64, text: &str) -> Option<More> {
+        if offset == 0 && !self.text.is_empty() {
+            self.anew = Some(String::new());
+        }
+        let known = self.anew.as_ref().unwrap_or(&self.text).len();
+        let new = text.get(known.checked_sub(usize::try_from(offset).ok()?)?..)?;
+        let Some(anew) = &mut self.anew else {
+            self.text.push_str(new);
+            return Some(More::Rest(new.to_owned()));
+        };
+        anew.push_str(new);
+        if self.text.starts_with(anew.as_str()) {
+            return None;
+        }
+        let whole = self.anew.take()?;
+        self.become_whole(whole)
+    }
+
+    /// Its whole text so far is this.
+    fn become_whole(&mut self, whole: String) -> Option<More> {
+        let more = match whole.strip_prefix(self.text.as_str()) {
+            Some("") => None,
+            Some(rest) => Some(More::Rest(rest.to_owned())),
+            None => Some(More::Other(whole.clone())),
+        };
+        self.text = whole;
+        more
+    }
 }
 
 impl Screen {
@@ -131,36 +176,38 @@ impl Screen {
         self.style.dim(text)
     }
 
-    /// Prints what of a delta is new. One that leaves a gap is not printed: the item brings everything.
+    /// Prints what of a delta is new.
     fn delta(&mut self, step: u64, block: u32, offset: u64, text: &str) -> String {
         let known = self.blocks.iter_mut().find(|known| known.step == step && known.index == Some(block));
-        let printed = known.as_ref().map_or(0, |known| known.bytes);
-        let Some(new) = usize::try_from(offset).ok().and_then(|offset| printed.checked_sub(offset)) else {
-            return String::new();
-        };
-        let new = text.get(new..).unwrap_or_default();
-        match known {
-            Some(known) if known.settled => return String::new(),
-            Some(known) => known.bytes += new.len(),
-            None if new.is_empty() => return String::new(),
+        let more = match known {
+            Some(known) if known.settled => None,
+            Some(known) => known.grow(offset, text),
+            None if offset > 0 || text.is_empty() => None,
             None => {
-                self.blocks.push(Block { step, index: Some(block), bytes: new.len(), settled: false });
-                return self.begin(new);
+                self.blocks.push(Block { step, index: Some(block), text: text.to_owned(), anew: None, settled: false });
+                Some(More::Other(text.to_owned()))
             }
-        }
-        self.print(new)
+        };
+        self.more(more)
     }
 
     /// Prints what of a finished block was not printed yet.
     fn settle(&mut self, step: u64, text: &str) -> String {
         let Some(known) = self.blocks.iter_mut().find(|known| known.step == step && !known.settled) else {
-            self.blocks.push(Block { step, index: None, bytes: text.len(), settled: true });
+            self.blocks.push(Block { step, index: None, text: text.to_owned(), anew: None, settled: true });
             return self.begin(text);
         };
-        let new = text.get(known.bytes..).unwrap_or_default();
-        known.bytes = text.len();
         known.settled = true;
-        self.print(new)
+        let more = known.become_whole(text.to_owned());
+        self.more(more)
+    }
+
+    fn more(&mut self, more: Option<More>) -> String {
+        match more {
+            Some(More::Rest(rest)) => self.print(&rest),
+            Some(More::Other(whole)) => self.begin(&whole),
+            None => String::new(),
+        }
     }
 
     /// A new block, a blank line after what came before.

@@ -70,6 +70,19 @@ fn all_that_a_leaving_daemon_said_is_delivered() {
 }
 
 #[test]
+fn a_daemon_that_closes_because_it_was_asked_to_is_a_good_end() {
+    let Bridge { mut input, output, mut daemon, end } = bridge(b"");
+    let asks = r#"{"jsonrpc":"2.0","id":1,"method":"shutdown"}"#;
+    input.write_all(asks.as_bytes()).unwrap();
+    assert_eq!(read_exactly(&mut daemon, asks.len()), asks);
+    daemon.write_all(b"done").unwrap();
+    drop(daemon);
+    assert!(matches!(end.join().unwrap(), End::Editor));
+    assert_eq!(read_all(output), "done");
+    drop(input);
+}
+
+#[test]
 fn an_editor_that_reads_no_more_ends_the_bridge_without_another_byte() {
     let Bridge { input: _open, output, daemon: _silent, end } = bridge(b"");
     drop(output);

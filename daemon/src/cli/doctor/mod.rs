@@ -58,5 +58,5 @@ async fn examine(provider: Option<&str>) -> Report {
             findings.extend(system::limits().await);
         }
     }
-    Report::new(build::VERSION, findings)
+    Report::new(build::version(), findings)
 }

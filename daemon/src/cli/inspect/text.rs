@@ -301,6 +301,7 @@ mod tests {
             broke: None,
             cost: None,
             error: None,
+            damaged: None,
         };
         let total = Total {
             requests: 4,

@@ -35,11 +35,13 @@ pub(super) struct Temp<'a> {
 }
 
 impl<'a> Temp<'a> {
-    /// An empty one in the folder of `place`, with at most these permission bits. It has the same name at each write of
-    /// the same file, so that what a crash left is found; another name when that one is taken.
-    pub(super) fn new(place: &'a Place, mode: Mode) -> Result<Self, Errno> {
-        let usual = usual_name(place);
-        clear(place, &usual, SystemTime::now());
+    /// An empty one in the folder of `place`, with at most these permission bits. Where it is not `named`, it has the same
+    /// name at each write of the same file, so that what a crash left is found; another name when that one is taken.
+    pub(super) fn new(place: &'a Place, named: Option<&OsStr>, mode: Mode) -> Result<Self, Errno> {
+        let usual = named.map_or_else(|| usual_name(place), OsStr::to_owned);
+        if named.is_none() {
+            clear(place, &usual, SystemTime::now());
+        }
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let (name, file) = match rustix::fs::openat(&place.dir, &usual, flags, mode) {
             Err(Errno::EXIST) => {

@@ -32,8 +32,8 @@ impl DaemonApiServer for Methods {
     }
 
     // Stopping twice is stopping once: the key adds nothing.
-    async fn stop(&self, _idempotency_key: Option<String>) -> RpcResult<Done> {
-        self.life.stop();
+    async fn stop(&self, restart: Option<bool>, _idempotency_key: Option<String>) -> RpcResult<Done> {
+        self.life.stop(restart == Some(true));
         Ok(Done {})
     }
 }

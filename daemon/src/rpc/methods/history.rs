@@ -7,6 +7,7 @@ use crate::session::service::{NewFork, Service};
 use crate::session::transfer::Format;
 use jsonrpsee_core::server::Extensions;
 use jsonrpsee_core::{RpcResult, async_trait};
+use plimsoll_core::checkpoint::How;
 use plimsoll_core::id::{ItemNo, TurnNo};
 use plimsoll_protocol::history::{ExportFormat, ExportResult, HistoryApiServer};
 use plimsoll_protocol::session::SessionInfo;
@@ -37,12 +38,24 @@ impl HistoryApiServer for Methods {
         info.map(|info| to_wire::session(&info)).map_err(api)
     }
 
-    async fn rewind(&self, session: String, turn: u64, idempotency_key: Option<String>) -> RpcResult<SessionInfo> {
+    async fn rewind(
+        &self,
+        session: String,
+        turn: u64,
+        files: Option<bool>,
+        skip: Option<bool>,
+        idempotency_key: Option<String>,
+    ) -> RpcResult<SessionInfo> {
         let id = from_wire::id("session", &session)?;
+        let (files, skip) = (files.unwrap_or_default(), skip.unwrap_or_default());
+        if skip && !files {
+            return Err(param("skip", format_args!("it says what to do with files; give `files` too")));
+        }
+        let files = files.then_some(How { skip, force: false });
         let key = idempotency_key.as_deref();
         let info = match key {
             Some(key) if !self.rewound.is_new(&session, key) => self.service.get_session(&id).await,
-            _ => self.service.rewind_session(&id, TurnNo(turn)).await.inspect_err(|_| {
+            _ => self.service.rewind_session(&id, TurnNo(turn), files).await.inspect_err(|_| {
                 if let Some(key) = key {
                     self.rewound.forget(&session, key);
                 }

@@ -13,7 +13,7 @@ use jsonrpsee_types::ErrorObjectOwned;
 use plimsoll_core::event::EventBody;
 use plimsoll_core::id::{Seq, SessionId};
 use plimsoll_protocol::Done;
-use plimsoll_protocol::event::{Event, SessionEvent};
+use plimsoll_protocol::event::{CloseReason, Event, SessionEvent};
 use plimsoll_protocol::session::{Archived, ListResult, SessionApiServer, SessionInfo, SessionState};
 
 pub struct Methods {
@@ -164,11 +164,8 @@ async fn pump(service: &Service, life: &Life, id: &SessionId, mut subscription: 
                 continue;
             }
         };
-        let Some(updates) = updates else {
-            let reason = "the session was deleted or the daemon ends".to_owned();
-            let _ = send(sink, &closed(id, reason)).await;
-            return;
-        };
+        // The update before said that it is closed.
+        let Some(updates) = updates else { return };
         for update in &updates {
             let info = match session_of(service, id, update).await {
                 Some(Ok(info)) => Some(info),
@@ -179,7 +176,7 @@ async fn pump(service: &Service, life: &Life, id: &SessionId, mut subscription: 
                 None => None,
             };
             let event = to_wire::update(id.as_str(), update, info.as_ref());
-            let event = event.unwrap_or_else(|missing| closed(id, missing.to_string()));
+            let event = event.unwrap_or_else(|missing| unreadable(id, missing.to_string()));
             let last = matches!(event.event, Event::Closed { .. });
             if !send(sink, &event).await || last {
                 return;
@@ -202,8 +199,8 @@ async fn session_of(
     }
 }
 
-fn closed(id: &SessionId, reason: String) -> SessionEvent {
-    transient(id, Event::Closed { reason })
+fn unreadable(id: &SessionId, message: String) -> SessionEvent {
+    transient(id, Event::Closed { reason: CloseReason::StoreFailed, message })
 }
 
 fn transient(id: &SessionId, event: Event) -> SessionEvent {

@@ -46,6 +46,7 @@ fn info(one: &Listed) -> wire::RequestInfo {
         broke: one.broke.map(broke),
         cost: one.cost.as_ref().map(|(cost, _)| *cost),
         error: one.error.clone(),
+        damaged: one.damaged.clone(),
     }
 }
 

@@ -1,49 +1,27 @@
 //! The disk's side of undoing: what stands at a path now, and putting a version back. Blocking; no decisions.
 
 use crate::file_io::encoding::Decoder;
+use crate::file_io::observe::{self, Standing, native};
 use crate::file_io::pre_image::PreImages;
 use crate::file_io::version::HASH_LIMIT;
-use crate::file_io::{OpenError, PutError, Version, open_file, put, put_link, remove};
+use crate::file_io::{PutError, open_file, put, put_link, remove};
 use plimsoll_core::checkpoint::{Content, FilePlan, Now};
 use plimsoll_core::edit::{deleted, whole};
-use plimsoll_core::path::unescape;
 use plimsoll_core::tool::call::Diff;
 use plimsoll_core::workspace::FileVersion;
-use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::io::Read;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-
-/// The path that a text form stands for.
-pub(super) fn native(path: &str) -> PathBuf {
-    PathBuf::from(OsString::from_vec(unescape(path)))
-}
 
 /// What stands at a path.
 pub(super) fn look(path: &str) -> Now {
-    let path = native(path);
-    match open_file(&path) {
-        Ok((file, metadata)) => match Version::of(&file, &metadata) {
-            // A weak version is never one that the ledger names.
-            Ok(version) => Now::Is(Content::File(version.to_string()), Some(metadata.permissions().mode() & 0o7777)),
-            Err(error) => Now::Unclear(format!("it cannot be read: {error}")),
-        },
-        Err(OpenError::Missing | OpenError::NotDir) => Now::Is(Content::Absent, None),
-        Err(OpenError::Link) => link(&path),
-        Err(error) => Now::Unclear(format!("it {error}")),
-    }
-}
-
-/// A link at the path's end is something that may have been there before; one on the way leads elsewhere.
-fn link(path: &Path) -> Now {
-    let real = path.parent().and_then(|parent| parent.canonicalize().ok());
-    match fs::read_link(path) {
-        Ok(target) if real.as_deref() == path.parent() => {
-            Now::Is(Content::Link(FileVersion::of(target.as_os_str().as_bytes()).to_string()), None)
-        }
-        Ok(_) | Err(_) => Now::Unclear("a folder on the way to it is a symbolic link now".to_owned()),
+    match observe::look(&native(path)) {
+        Ok(Standing::Nothing) => Now::Is(Content::Absent, None),
+        Ok(Standing::File(version, mode)) => Now::Is(Content::File(version), Some(mode)),
+        Ok(Standing::Link(version)) => Now::Is(Content::Link(version), None),
+        Ok(Standing::Special(what)) => Now::Unclear(format!("it {what}")),
+        Err(why) => Now::Unclear(format!("it {why}")),
     }
 }
 

@@ -5,6 +5,7 @@
 //! operation; what it replaces is kept first. One that was cut is settled by what stands on the disk when the session is
 //! next taken up.
 
+mod back;
 mod disk;
 mod list;
 mod run;
@@ -24,7 +25,7 @@ use plimsoll_core::checkpoint::{self, Content, FilePlan, How, Now, Plan, Scope, 
 use plimsoll_core::id::SessionId;
 use plimsoll_core::ledger::Operation;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(super) use list::list;
 pub(super) use run::settle_cut;
@@ -34,7 +35,12 @@ const PRE_IMAGES: &str = "pre-images";
 
 /// The contents that a project's agents replaced.
 pub(super) fn images(project_folder: &Path) -> PreImages {
-    PreImages::new(project_folder.join(PRE_IMAGES))
+    PreImages::new(image_folder(project_folder))
+}
+
+/// Where they lie.
+pub(super) fn image_folder(project_folder: &Path) -> PathBuf {
+    project_folder.join(PRE_IMAGES)
 }
 
 /// What stands at these paths now.

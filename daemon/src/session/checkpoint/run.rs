@@ -23,7 +23,7 @@ impl Driver {
     /// Undoes what calls wrote, or says what that would do.
     pub(in crate::session) async fn undo(&mut self, undo: Undo) -> Result<Undone, ApiError> {
         if !undo.dry_run {
-            self.check_idle()?;
+            self.check_idle("undo").await?;
         }
         let images = images(&self.project.folder);
         let known = operations(&self.store, &self.id).await?;
@@ -80,14 +80,6 @@ impl Driver {
             Some(machine) => Ok(machine.prompts().clone()),
             None => self.store.texts(&self.id).await.map_err(|error| store_error(&error)),
         }
-    }
-
-    fn check_idle(&self) -> Result<(), ApiError> {
-        if self.is_idle() && !self.machine.as_ref().is_some_and(Machine::is_broken) {
-            return Ok(());
-        }
-        Err(ApiError::new(ApiErrorKind::Busy, "a turn of this session is running")
-            .hint("wait for its end or interrupt it, then undo"))
     }
 
     /// The undo as the ledger has it before its effect.

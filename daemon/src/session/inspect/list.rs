@@ -1,19 +1,17 @@
 //! Every request of a session: what it shared with the one before, and what it cost.
 
 use super::value::{Break, Kept, Listed, Total};
-use crate::store::RequestEntry;
+use crate::store::{AllSent, DamagedRequest, RequestEntry, SentRequest};
 use plimsoll_core::context::cache::{entries, readable, scaled};
 use plimsoll_core::context::compare::{Comparison, Wire, compare};
-use plimsoll_core::id::EpochNo;
+use plimsoll_core::id::{EpochNo, RequestNo};
 use plimsoll_core::model::catalog::ModelProfile;
 use plimsoll_core::model::usage::Usage;
 use plimsoll_core::transcript::epoch::{Epoch, RequestRow, Segment};
+use std::collections::BTreeMap;
 
 /// What the list is made from: the epochs and the requests of a session, each oldest first.
-pub(super) struct Sent {
-    pub(super) epochs: Vec<Epoch>,
-    pub(super) requests: Vec<RequestEntry>,
-}
+pub(super) struct Sent(pub(super) AllSent);
 
 /// The request before, as far as it is compared.
 struct Before<'a> {
@@ -27,22 +25,42 @@ struct Before<'a> {
 impl Sent {
     /// The epoch of this number.
     pub(super) fn epoch(&self, no: EpochNo) -> Option<&Epoch> {
-        self.epochs.iter().find(|epoch| epoch.no == no)
+        self.0.epochs.iter().find(|epoch| epoch.no == no)
+    }
+
+    /// The numbers of all requests, ascending.
+    pub(super) fn numbers(&self) -> impl DoubleEndedIterator<Item = RequestNo> {
+        self.0.requests.iter().map(|sent| match sent {
+            SentRequest::Whole(entry) => entry.request.no,
+            SentRequest::Damaged(damaged) => damaged.no,
+        })
     }
 
     /// Requests of an epoch that are not after `last`, oldest first.
     pub(super) fn of_epoch<'a>(&'a self, last: &'a RequestRow) -> impl Iterator<Item = &'a RequestRow> {
-        let rows = self.requests.iter().map(|entry| &entry.request);
+        let rows = self.0.requests.iter().filter_map(|sent| match sent {
+            SentRequest::Whole(entry) => Some(&entry.request),
+            SentRequest::Damaged(_) => None,
+        });
         rows.filter(move |row| row.epoch == last.epoch && row.no <= last.no)
     }
 
-    /// The list, oldest first. `profile` says what is known of an epoch's model. Requests of an epoch that damage took are
-    /// left out.
+    /// The list, oldest first. `profile` says what is known of an epoch's model. One whose texts are not all as they were sent
+    /// is damaged, and so are those that go on from it. Requests of an epoch that damage took whole are left out.
     pub(super) fn list(&self, profile: impl Fn(&Epoch) -> ModelProfile) -> Vec<Listed> {
-        let mut listed = Vec::with_capacity(self.requests.len());
+        let mut listed = Vec::with_capacity(self.0.requests.len());
+        let mut damage = self.0.damaged.clone();
         let mut before: Option<Before<'_>> = None;
         let mut known: Option<(EpochNo, ModelProfile)> = None;
-        for entry in &self.requests {
+        for sent in &self.0.requests {
+            let entry = match self.readable(sent, &mut damage) {
+                Ok(entry) => entry,
+                Err(damaged) => {
+                    listed.push(without_texts(&damaged, self.epoch(damaged.epoch), &profile));
+                    before = None;
+                    continue;
+                }
+            };
             let row = &entry.request;
             let Some(epoch) = self.epoch(row.epoch) else { continue };
             let profile = match known.take() {
@@ -96,11 +114,58 @@ impl Sent {
                 broke,
                 cost: price.map(|(price, usage)| (price.cost(usage), price.as_of.clone())),
                 error: entry.end.as_ref().and_then(|end| end.error.clone()),
+                damaged: None,
             });
             known = Some((epoch.no, profile));
             before = Some(Before { epoch, messages, row, usage, tokens });
         }
         listed
+    }
+
+    /// The request, or why it is damaged: `damage` has what is wrong with texts that it shares with others of its epoch.
+    fn readable<'a>(
+        &self,
+        sent: &'a SentRequest,
+        damage: &mut BTreeMap<EpochNo, String>,
+    ) -> Result<&'a RequestEntry, Box<DamagedRequest>> {
+        match sent {
+            SentRequest::Damaged(damaged) => {
+                damage.entry(damaged.epoch).or_insert_with(|| damaged.why.clone());
+                Err(Box::new(damaged.clone()))
+            }
+            SentRequest::Whole(entry) => match damage.get(&entry.request.epoch) {
+                None => Ok(entry),
+                Some(why) => {
+                    let RequestRow { no, epoch, turn, step, at, last_item, bytes, .. } = entry.request;
+                    let (end, why) = (entry.end.clone(), why.clone());
+                    Err(Box::new(DamagedRequest { no, epoch, turn, step, at, last_item, bytes, end, why }))
+                }
+            },
+        }
+    }
+}
+
+/// What is listed of a damaged request; `epoch` is its own where that can be read.
+fn without_texts(damaged: &DamagedRequest, epoch: Option<&Epoch>, profile: impl Fn(&Epoch) -> ModelProfile) -> Listed {
+    let usage = damaged.end.as_ref().and_then(|end| end.usage);
+    let price = epoch.and_then(|epoch| profile(epoch).price).zip(usage);
+    Listed {
+        no: damaged.no,
+        turn: damaged.turn,
+        step: damaged.step,
+        at: damaged.at,
+        epoch: damaged.epoch,
+        model: epoch.map(|epoch| epoch.model.clone()).unwrap_or_default(),
+        last_item: damaged.last_item,
+        bytes: damaged.bytes,
+        tokens: 0,
+        usage,
+        cached_expected: 0,
+        kept: None,
+        broke: None,
+        cost: price.map(|(price, usage)| (price.cost(usage), price.as_of)),
+        error: damaged.end.as_ref().and_then(|end| end.error.clone()),
+        damaged: Some(damaged.why.clone()),
     }
 }
 

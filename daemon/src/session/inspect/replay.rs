@@ -47,9 +47,8 @@ impl Service {
         check: bool,
     ) -> Result<RequestDetail, ApiError> {
         let (sent, store) = self.sent(id).await?;
-        let found = sent.requests.iter().any(|entry| entry.request.no == no);
-        if !found {
-            return Err(no_request(no, sent.requests.last().map(|entry| entry.request.no)));
+        if !sent.numbers().any(|known| known == no) {
+            return Err(no_request(no, sent.numbers().next_back()));
         }
         let replayed = body(&store, id, no).await?;
         let listed = self.listed(client, id, &sent, &store).await?.into_iter().find(|one| one.no == no);
@@ -93,9 +92,8 @@ impl Service {
 
     async fn sent(&self, id: &SessionId) -> Result<(Sent, ProjectStore), ApiError> {
         let (_, store) = self.store_of(id).await?;
-        let epochs = store.epochs(id).await.map_err(|error| store_error(&error))?;
-        let requests = store.requests(id).await.map_err(|error| store_error(&error))?;
-        Ok((Sent { epochs, requests }, store))
+        let all = store.all_sent(id).await.map_err(|error| store_error(&error))?;
+        Ok((Sent(all), store))
     }
 
     async fn listed(

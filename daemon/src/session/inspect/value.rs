@@ -130,6 +130,8 @@ pub struct Listed {
     pub cost: Option<(f64, String)>,
     /// Why it failed.
     pub error: Option<String>,
+    /// What is wrong with its stored texts. `tokens` and `cached_expected` are 0 then, and what it kept is not known.
+    pub damaged: Option<String>,
 }
 
 /// What two requests share from their beginning on. Tokens are estimates.

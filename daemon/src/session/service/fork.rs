@@ -7,6 +7,7 @@ use super::super::given::clean_title;
 use super::super::load::store_error;
 use super::{Service, create};
 use crate::store::ForkRecord;
+use plimsoll_core::checkpoint::How;
 use plimsoll_core::id::{ItemNo, SessionId, TurnNo};
 use std::path::Path;
 
@@ -53,9 +54,15 @@ impl Service {
         self.info(&store, &row.id).await
     }
 
-    /// Takes a turn and all later ones out of a session's view. Refused while a turn runs.
-    pub async fn rewind_session(&self, id: &SessionId, turn: TurnNo) -> Result<SessionInfo, ApiError> {
-        self.live(id).await?.ask(|reply| Msg::Rewind { turn, reply }).await??;
+    /// Takes a turn and all later ones out of a session's view; with `files`, undoes so what they wrote. Refused while a
+    /// turn runs.
+    pub async fn rewind_session(
+        &self,
+        id: &SessionId,
+        turn: TurnNo,
+        files: Option<How>,
+    ) -> Result<SessionInfo, ApiError> {
+        self.live(id).await?.ask(|reply| Msg::Rewind { turn, files, reply }).await??;
         self.get_session(id).await
     }
 }

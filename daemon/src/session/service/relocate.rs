@@ -33,7 +33,7 @@ impl Service {
         let record = stores.relocate(key, &folders).await.map_err(|error| store_error(&error))?;
         self.forget_unknown().await?;
         let project = self.project(key).await?;
-        project.stand_on(&record.roots);
+        project.stand_on(&record.roots).await.map_err(|error| store_error(&error))?;
         Ok(project.info(record))
     }
 

@@ -2,6 +2,7 @@
 
 use super::super::api::{ApiError, ApiErrorKind, SearchFor, SearchHit, SearchPage, SearchScope};
 use super::super::load::store_error;
+use super::list::foreign_cursor;
 use super::{Service, not_found};
 use crate::store::{Room, Search};
 use plimsoll_core::id::{ItemNo, ProjectKey, SessionId};
@@ -75,11 +76,8 @@ impl Service {
         if words.count() == 0 || words.count() > WORDS || asked.query.len() > QUERY {
             return Err(invalid(format!("`query`: 1 to {WORDS} words, at most {QUERY} bytes in all")));
         }
-        let cursor = asked.cursor.as_deref().map(|text| {
-            let unknown = || invalid("`cursor`: it is none that a search gave".to_owned());
-            Cursor::read(text).ok_or_else(unknown)
-        });
-        let cursor = cursor.transpose()?;
+        let read = |text| Cursor::read(text).ok_or_else(|| foreign_cursor("transcript/search"));
+        let cursor = asked.cursor.as_deref().map(read).transpose()?;
         let stop = StopWhenDropped(Arc::default());
         let kinds = if asked.kinds.is_empty() { CONVERSATION.to_vec() } else { asked.kinds };
         let search = Search { words, kinds, stop: Arc::clone(&stop.0) };

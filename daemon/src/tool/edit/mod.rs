@@ -1,17 +1,24 @@
 //! What the tools that change files have in common: a call becomes a [`Plan`], which is told, decided about, and made
 //! anew and compared when the call runs.
 //!
-//! The difference between the tools is the plan; everything that touches the disk is in [`perform`]. What the model has
+//! The difference between the tools is the plan; everything that touches the disk is in [`perform`], and, after a crash, in
+//! [`recover`]. What the model has
 //! seen of a file, and whether a call may run, is decided elsewhere: from what a plan tells in its
 //! [`FileChange`]s and targets.
 
+mod change;
 mod content;
+mod journal;
+#[cfg(test)]
+mod matrix;
 mod perform;
+mod recover;
 mod replacing;
 #[cfg(test)]
 mod tests;
 
 pub(super) use content::{Content, check_version, read};
+pub use recover::{Recovered, recover};
 pub(super) use replacing::replacing;
 
 use super::scope::Resolved;
@@ -99,6 +106,11 @@ impl FilePlan {
         &self.place.shown
     }
 
+    /// Whether anything of it becomes another.
+    fn changes(&self) -> bool {
+        self.change.before != self.change.after
+    }
+
     /// The content after; none when the file is deleted.
     fn pieces(&self) -> Option<Vec<&[u8]>> {
         match &self.after {
@@ -144,7 +156,7 @@ pub(super) async fn run(run: ToolRun<'_>, planner: Planner) -> Outcome {
     let (call, env, prepared) = (run.call.clone(), run.env.clone(), run.prepared.clone());
     blocking::finish(&run.cancel, move |stop| {
         let done = perform::again(&call, &env, &prepared, planner)
-            .and_then(|plan| Ok(perform::perform(&plan, &env, stop)?.then_some(plan)));
+            .and_then(|plan| Ok(perform::perform(&call, &plan, &env, stop)?.then_some(plan)));
         match done {
             Ok(Some(plan)) => Some(Outcome { status: Status::Ok, body: Body::Edit(plan.edited()) }),
             Ok(None) => None,

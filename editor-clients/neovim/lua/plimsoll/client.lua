@@ -16,10 +16,11 @@ local FIRST_WAIT, LONGEST_WAIT = 100, 5000
 local GOOD = 5000
 --- Attempts in a row that fail before the user has to ask for the next.
 local ATTEMPTS = 10
---- Exit code of a bridge whose daemon ended.
-local DAEMON_LEFT = 4
+--- Exit codes of a bridge whose daemon ended, and of one whose daemon somebody stopped.
+local DAEMON_LEFT, DAEMON_STOPPED = 4, 5
 
---- 'off', 'connecting', 'ready', 'waiting' (for the next attempt) or 'failed' (no further attempt by itself).
+--- 'off', 'connecting', 'ready', 'waiting' (for the next attempt), 'stopped' (by somebody, until the next call) or 'failed'
+--- (no further attempt by itself).
 M.state = 'off'
 --- What `initialize` answered.
 M.server = nil
@@ -28,6 +29,7 @@ local rpc
 local generation = 0
 local failures = 0
 local ready_since = 0
+local stops = false
 local outbox, sent = {}, {}
 local listeners = {}
 local keys = 0
@@ -121,6 +123,11 @@ local function flush()
   end
 end
 
+--- The daemon said that it ends because somebody stopped it.
+function M.daemon_stopped()
+  stops = true
+end
+
 --- Fails all calls that wait.
 local function fail_all(fault)
   local calls = outbox
@@ -201,6 +208,12 @@ local function ended(code, was_ready)
   if was_ready and vim.uv.now() - ready_since > GOOD then
     failures = 0
   end
+  if (code == DAEMON_STOPPED or stops) and #outbox == 0 then
+    failures = 0
+    set('stopped')
+    notify.info('somebody stopped the daemon; your next prompt starts it')
+    return fail(lost)
+  end
   if code ~= DAEMON_LEFT and not was_ready and failures == 0 then
     diagnose(function(said)
       if said ~= '' then
@@ -256,6 +269,7 @@ function M.connect()
   end
   generation = generation + 1
   local mine = generation
+  stops = false
   set('connecting')
   local ok, started = pcall(vim.lsp.rpc.start, command, {
     notification = function(method, params)

@@ -219,13 +219,23 @@ function Conversation:delta(kind, event)
     return
   end
   local offset = event.offset or 0
+  if offset == 0 then
+    self:drop_later(kind, event)
+  end
   local key = ('%s/%s/%s/%s'):format(kind, event.turn, event.step, event.block)
   local live = self.live[key]
   if not live then
     -- What came before the offset was missed; the item has it.
     local index, speaker = self:open_text(kind, text)
-    self.live[key] =
-      { index = index, speaker = speaker, kind = kind, turn = event.turn, step = event.step, from = offset }
+    self.live[key] = {
+      index = index,
+      speaker = speaker,
+      kind = kind,
+      turn = event.turn,
+      step = event.step,
+      block = event.block or 0,
+      from = offset,
+    }
     return
   end
   local block = self.blocks[live.index]
@@ -270,6 +280,18 @@ end
 function Conversation:drop_live(keep)
   for key, live in pairs(self.live) do
     if not (keep and same_step(live, keep)) then
+      self.live[key] = nil
+      self:remove(live.index, live.speaker)
+    end
+  end
+end
+
+--- Gives up what a block that begins takes along: what was streamed of the step behind it, and in its place as another kind.
+function Conversation:drop_later(kind, event)
+  local block = event.block or 0
+  for key, live in pairs(self.live) do
+    local later = live.block > block or (live.block == block and live.kind ~= kind)
+    if same_step(live, event) and later then
       self.live[key] = nil
       self:remove(live.index, live.speaker)
     end

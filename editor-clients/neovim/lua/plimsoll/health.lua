@@ -96,6 +96,8 @@ local function daemon(health)
       'Mend what is named above, then :PlimsollReconnect.',
       'What the bridge said stands in ' .. vim.lsp.get_log_path(),
     })
+  elseif state == 'stopped' then
+    health.info('this Neovim is not connected: somebody stopped the daemon; a prompt or :PlimsollReconnect starts it')
   else
     health.info('this Neovim is not connected yet; :Plimsoll connects')
   end

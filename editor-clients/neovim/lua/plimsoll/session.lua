@@ -91,7 +91,14 @@ function Session:take(event)
     self.seq = seq
     self.used = self.used or event.type == 'itemAdded' or event.type == 'turnStarted'
   end
-  if event.type == 'closed' then
+  if event.type == 'closed' and (event.reason == 'daemonStopped' or event.reason == 'daemonEnds') then
+    -- The connection ends, and the next one attaches.
+    self.subscription = nil
+    if event.reason == 'daemonStopped' then
+      client.daemon_stopped()
+    end
+    return
+  elseif event.type == 'closed' then
     return self:attach()
   elseif event.type == 'restartPending' and not self.restart_told then
     self.restart_told = true
@@ -259,8 +266,12 @@ end
 function Session:activity()
   local conversation = self.conversation
   if client.state ~= 'ready' then
-    local words =
-      { connecting = 'connecting…', waiting = 'connection lost, connecting again…', failed = 'not connected' }
+    local words = {
+      connecting = 'connecting…',
+      waiting = 'connection lost, connecting again…',
+      stopped = 'the daemon was stopped, a prompt starts it',
+      failed = 'not connected',
+    }
     return words[client.state] or 'not connected'
   elseif #conversation.asks > 0 then
     return 'waits for your answer'

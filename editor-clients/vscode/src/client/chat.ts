@@ -357,8 +357,11 @@ export class Chat {
     const { subscription, result } = params as { subscription: string; result: SessionEvent };
     if (subscription !== this.subscription || !this.draft || result.session !== this.session) return;
     if (result.type === 'closed') {
-      this.options.log(`the subscription has ended: ${result.reason}`);
+      this.options.log(`the subscription has ended: ${result.message}`);
       this.subscription = undefined;
+      if (result.reason === 'daemonStopped') this.link.daemonStopped();
+      // The next connection attaches.
+      if (result.reason === 'daemonStopped' || result.reason === 'daemonEnds') return;
       void this.attach().catch((error: Error) => this.options.log(`session/attach: ${error.message}`));
       return;
     }

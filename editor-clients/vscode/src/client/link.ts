@@ -19,6 +19,8 @@ export type LinkState =
   | { kind: 'waiting'; reason: string }
   /** Nothing more is tried until `retry`: trying again would end the same way. */
   | { kind: 'failed'; reason: string; fix: 'path' | 'version' }
+  /** Somebody stopped the daemon: it is started again by the next thing that the user wants. */
+  | { kind: 'asleep' }
   | { kind: 'stopped' };
 
 /** What becomes of a call whose connection ends before its answer. */
@@ -73,6 +75,8 @@ export class Link {
   private wake: (() => void) | undefined;
   private running: Promise<void> | undefined;
   private stopping = false;
+  /** The daemon of the present bridge said that somebody stops it. */
+  private daemonStops = false;
 
   constructor(private readonly options: LinkOptions) {}
 
@@ -92,6 +96,11 @@ export class Link {
     else this.retry();
   }
 
+  /** The daemon said that it ends because somebody stopped it. */
+  daemonStopped(): void {
+    this.daemonStops = true;
+  }
+
   /** Ends the bridge; calls that wait fail. */
   async stop(): Promise<void> {
     this.stopping = true;
@@ -106,11 +115,11 @@ export class Link {
     await this.connected();
   }
 
-  /** Calls a method. With `never` it fails at once when there is no connection; else it waits for one. */
+  /** Calls a method. With `never` it fails at once when none comes by itself; else it waits for a connection. */
   async call<M extends Method>(method: M, params: Params<M>, repeat: Repeat): Promise<Result<M>> {
     let asked: ServerInfo | undefined;
     for (;;) {
-      const connection = repeat === 'never' ? this.current : await this.connected();
+      const connection = repeat === 'never' && this.state.kind !== 'asleep' ? this.current : await this.connected();
       if (!connection) throw new Disconnected('Plimsoll is not connected');
       if (asked && repeat === 'sameDaemon' && asked.pid !== connection.server.pid) {
         throw new Disconnected('the daemon ended before it answered');
@@ -130,7 +139,10 @@ export class Link {
   private connected(): Promise<Connection> {
     if (this.current) return Promise.resolve(this.current);
     if (this.stopping) return Promise.reject(new Disconnected('the editor is closing'));
-    return new Promise((resolve, reject) => this.waiters.push({ resolve, reject }));
+    return new Promise((resolve, reject) => {
+      this.waiters.push({ resolve, reject });
+      if (this.state.kind === 'asleep') this.wake?.();
+    });
   }
 
   private async run(): Promise<void> {
@@ -139,6 +151,7 @@ export class Link {
       this.set({ kind: 'connecting' });
       const bridge = this.options.start();
       this.bridge = bridge;
+      this.daemonStops = false;
       let fault: Error | undefined;
       try {
         await this.greet(bridge);
@@ -151,9 +164,14 @@ export class Link {
       this.current = undefined;
       this.bridge = undefined;
       if (this.stopping) break;
-      const next = verdict(ended, fault);
-      this.options.log(`the bridge has ended: ${next.reason}`);
+      const next: LinkState = this.daemonStops || ended.code === 5 ? { kind: 'asleep' } : verdict(ended, fault);
+      this.options.log(`the bridge has ended: ${'reason' in next ? next.reason : 'somebody stopped the daemon'}`);
       this.set(next);
+      if (next.kind === 'asleep') {
+        attempts = 0;
+        if (this.waiters.length === 0) await this.woken();
+        continue;
+      }
       if (next.kind === 'failed') await this.woken();
       else await Promise.race([this.woken(), this.pause(attempts)]);
       attempts += 1;

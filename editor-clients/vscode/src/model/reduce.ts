@@ -1,7 +1,7 @@
 // Events → view. Pure: the extension and the page both apply the same events and come to the same view.
 //
 // Rules of the protocol that live here: a durable event counts once, by its `seq`; a delta's offset says where it stands in
-// its block; an item replaces what was streamed of it; what is not known is ignored, but its `seq` counts.
+// its block, which begins anew at 0; an item replaces what was streamed of it; what is not known is ignored, but its `seq` counts.
 
 import type { Ask, EventOf, Item, ResultData, SessionEvent, SessionInfo, Usage } from '../protocol';
 import { byteLength, splice, tail } from './bytes';
@@ -197,11 +197,14 @@ function addDelta(draft: OwnView, event: EventOf<'textDelta' | 'reasoningDelta'>
   const kind = event.type === 'textDelta' ? 'assistant' : 'reasoning';
   const name = blockName(turn, step, block);
   if (draft.settled.includes(name)) return;
+  // A block that begins: what came before of it, and of those behind it, was of a try that failed, or is told again.
+  if (offset === 0) removeLater(draft, turn, step, block);
   const at = findLive(draft, turn, step, (entry) => entry.live === block);
   const known = draft.entries[at];
   if (known && isLive(known) && known.kind === kind) {
     // Mostly it goes on where the text ends, and the text need not be measured.
-    const whole = offset === known.bytes ? known.text + text : splice(known.text, offset, text);
+    const goesOn = offset === 0 ? text : splice(known.text, offset, text);
+    const whole = offset === known.bytes ? known.text + text : goesOn;
     const bytes = offset === known.bytes ? offset + byteLength(text) : byteLength(whole);
     draft.entries[at] = { ...known, text: whole, bytes };
     return;
@@ -283,6 +286,12 @@ function removeLive(draft: OwnView, turn: number, step?: number): void {
     const entry = draft.entries[at];
     if (entry && isLive(entry) && entry.turn === turn && (step === undefined || entry.step === step)) draft.entries.splice(at, 1);
   }
+}
+
+/** Removes what is being streamed of a step behind one of its blocks. */
+function removeLater(draft: OwnView, turn: number, step: number, block: number): void {
+  const later = (entry: LiveEntry): boolean => entry.live > block;
+  for (let at = findLive(draft, turn, step, later); at >= 0; at = findLive(draft, turn, step, later)) draft.entries.splice(at, 1);
 }
 
 function changeTool(draft: OwnView, call: string, change: (tool: ToolEntry) => ToolEntry): void {

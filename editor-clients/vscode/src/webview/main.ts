@@ -160,6 +160,12 @@ function showBanner(): void {
       h('span', {}, link.reason),
       h('span', { class: 'banner-buttons' }, button('Open settings', 'openSettings'), button('Try again', 'reconnect')),
     );
+  } else if (link.kind === 'asleep') {
+    banner.className = 'banner';
+    banner.replaceChildren(
+      h('span', {}, 'The daemon was stopped. Your next prompt starts it.'),
+      h('span', { class: 'banner-buttons' }, button('Start it now', 'reconnect')),
+    );
   } else {
     banner.className = 'banner';
     const text = link.kind === 'waiting' ? `Connecting again: ${link.reason}` : link.kind === 'connecting' ? 'Connecting…' : 'Not connected';

@@ -134,11 +134,61 @@ test('a subscription that the daemon ends is begun again after the last event', 
   chat.start();
   await heard.until('it is connected', () => connected(heard));
   daemon.tell(user(1, 1, 'hello'));
-  daemon.tell(event({ type: 'closed', reason: 'too slow' }));
+  daemon.tell(event({ type: 'closed', reason: 'storeFailed', message: 'no events' }));
   await daemon.until('session/attach', 2);
   daemon.tell(user(2, 2, 'again'));
   await heard.until('events come', () => chat.view?.seq === 2);
   assert.deepEqual(daemon.asked('session/attach').at(-1), { session: 's', after: 1 });
+});
+
+/** Lets everything happen that needs nobody. */
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+};
+
+test('a daemon that somebody stopped is started again by the next prompt, not before', async (t) => {
+  const { daemon, chat, heard } = begin(t);
+  daemon.handlers['editor/state'] = () => ({});
+  chat.start();
+  await heard.until('it is connected', () => connected(heard));
+  daemon.tell(user(1, 1, 'hello'));
+  await heard.until('an event came', () => chat.view?.seq === 1);
+  daemon.die({ code: 5, said: 'somebody stopped the daemon' });
+  await heard.until('it is asleep', () => heard.links.at(-1)?.kind === 'asleep');
+  await chat.editorState([]);
+  await settled();
+  assert.deepEqual([daemon.asked('initialize').length, heard.links.at(-1)?.kind], [1, 'asleep']);
+  chat.prompt('again', 'start', []);
+  await daemon.until('turn/start', 1);
+  assert.deepEqual(daemon.asked('session/attach').at(-1), { session: 's', after: 1 });
+  assert.equal(daemon.asked('initialize').length, 2);
+});
+
+test('the last event says that somebody stopped the daemon, and looking at the sessions starts it', async (t) => {
+  const { daemon, chat, heard } = begin(t);
+  daemon.handlers['session/list'] = () => ({ sessions: [INFO] });
+  chat.start();
+  await heard.until('it is connected', () => connected(heard));
+  daemon.tell(event({ type: 'closed', reason: 'daemonStopped', message: 'somebody stopped the daemon' }));
+  await settled();
+  assert.equal(daemon.asked('session/attach').length, 1);
+  daemon.die();
+  await heard.until('it is asleep', () => heard.links.at(-1)?.kind === 'asleep');
+  await settled();
+  assert.equal(daemon.asked('initialize').length, 1);
+  assert.deepEqual(await chat.sessions(), [INFO]);
+  assert.equal(daemon.asked('initialize').length, 2);
+});
+
+test('a daemon that makes room for another is followed by the next connection', async (t) => {
+  const { daemon, chat, heard } = begin(t);
+  chat.start();
+  await heard.until('it is connected', () => connected(heard));
+  daemon.tell(event({ type: 'closed', reason: 'daemonEnds', message: 'the daemon ends' }));
+  await settled();
+  daemon.die();
+  await heard.until('it is connected again', () => connected(heard, 2));
+  assert.equal(daemon.asked('session/attach').length, 2);
 });
 
 test('a session that is gone leaves an empty conversation', async (t) => {

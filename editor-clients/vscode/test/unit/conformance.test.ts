@@ -19,7 +19,7 @@ interface Step {
   pieces?: string[];
   from?: number;
   close?: boolean;
-  user?: { does: 'prompt' | 'answer' | 'cancel' | 'steer'; text?: string; choice?: string; advice?: string };
+  user?: { does: 'prompt' | 'answer' | 'cancel' | 'steer'; text?: string; choice?: string; advice?: string; sees?: { reasoning: string } };
 }
 
 interface Case {
@@ -62,8 +62,8 @@ for (const name of names) {
     const caughtUp = (): boolean => {
       const view = chat.view;
       if (!view || view.seq < seq || heard.returned.length < errors) return false;
-      const last = view.entries.at(-1);
-      return streamed === '' || (last !== undefined && 'text' in last && (last.text ?? '').endsWith(streamed)) || view.seq > seq;
+      const shows = view.entries.some((entry) => 'text' in entry && (entry.text ?? '').endsWith(streamed));
+      return streamed === '' || shows || view.seq > seq;
     };
     for (const [index, step] of played.steps.entries()) {
       if (step.call && step.error) errors += 1;
@@ -74,7 +74,8 @@ for (const name of names) {
       if (step.pieces) streamed = step.pieces.join('');
       if (!step.user) continue;
       await heard.until(`step ${index} has come; the server says: ${said.join('; ')}`, caughtUp);
-      const { does, text = '', choice = '', advice } = step.user;
+      const { does, text = '', choice = '', advice, sees } = step.user;
+      if (sees) assert.deepEqual(chat.view?.entries.flatMap((entry) => (entry.kind === 'reasoning' ? [entry.text] : [])), [sees.reasoning]);
       if (does === 'prompt') chat.prompt(text, 'start', []);
       else if (does === 'steer') chat.prompt(text, 'steer', []);
       else if (does === 'answer') void chat.respond(chat.view?.asks[0]?.id ?? '', choice, advice);

@@ -29,7 +29,7 @@ test('events of other sessions change nothing', () => {
 });
 
 test('deltas grow a block, and one that repeats what is there adds nothing', () => {
-  assert.deepEqual(texts(after(delta(0, 'Hel'), delta(3, 'lo'), delta(0, 'Hello'), delta(0, 'Hel'))), [['assistant', 'Hello']]);
+  assert.deepEqual(texts(after(delta(0, 'Hel'), delta(3, 'lo'), delta(1, 'ello'), delta(2, 'l'))), [['assistant', 'Hello']]);
 });
 
 test('offsets are bytes, not letters', () => {
@@ -46,6 +46,14 @@ test('a delta beyond what is there is shown all the same', () => {
 
 test('a stream that begins anew with another text takes the place of the first', () => {
   assert.deepEqual(texts(after(delta(0, 'The answer is'), delta(0, 'It'), delta(2, ' is'))), [['assistant', 'It is']]);
+  assert.deepEqual(texts(after(reasoning(0, 'Let me think'), reasoning(0, 'Let'))), [['reasoning', 'Let']]);
+  assert.deepEqual(texts(after(reasoning(0, 'Let me think'), delta(0, 'Let'))), [['assistant', 'Let']]);
+});
+
+test('a block that begins anew takes those behind it along, and no other', () => {
+  const first = [reasoning(0, 'One', 0), reasoning(0, 'Two', 1), reasoning(0, 'Three', 2)];
+  assert.deepEqual(texts(after(...first, reasoning(0, 'Zwei', 1))), [['reasoning', 'One'], ['reasoning', 'Zwei']]);
+  assert.deepEqual(texts(after(...first, reasoning(0, 'Eins', 0))), [['reasoning', 'Eins']]);
 });
 
 test('an item takes the place of its block, under the same key, and late deltas of the block are ignored', () => {

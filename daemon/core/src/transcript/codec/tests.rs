@@ -84,6 +84,7 @@ fn every_kind_has_its_golden_form() {
         ("meta_plan_mode_still", MetaCause::PlanModeStill),
         ("meta_plan_mode_left", MetaCause::PlanModeLeft),
         ("meta_todos_stale", MetaCause::TodosStale),
+        ("meta_goes_on", MetaCause::GoesOn),
     ] {
         check(name, &ItemBody::Meta(MetaMessage { cause, text: "<system-reminder>\n.\n</system-reminder>".into() }));
     }

@@ -121,6 +121,7 @@ impl Machine {
                         spec,
                         call: None,
                         target: None,
+                        held_by: None,
                         operation: None,
                         state: SlotState::Waiting,
                     });

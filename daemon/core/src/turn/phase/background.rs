@@ -39,8 +39,8 @@ impl Machine {
             let Some(mut operation) = self.tasks.remove(&end.call) else { continue };
             operation.state = settled(end.exit);
             operation.at = self.now;
-            if operation.state == OpState::Unknown {
-                self.unsettled.push(end.call);
+            if operation.is_unsettled() {
+                self.lost_sight_of(&operation);
             }
             if !self.seen_ended.remove(&end.call) && !end.told {
                 lines.push(line(&operation, &end));

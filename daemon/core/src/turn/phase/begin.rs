@@ -11,7 +11,7 @@ use crate::context::rules::Touched;
 use crate::context::tool_facts::tool_facts;
 use crate::context::view::Opening;
 use crate::event::{EventBody, TurnEnd};
-use crate::id::{StepNo, TurnNo};
+use crate::id::{ItemNo, StepNo, TurnNo};
 use crate::media::Image;
 use crate::model::usage::Usage;
 use crate::tokens::tokens;
@@ -59,6 +59,7 @@ impl Machine {
             surroundings: Surroundings::Known,
             touched: Touched::default(),
             key: prompt.key,
+            goes_on: prompt.goes_on,
             phase: Phase::Collecting,
             usage: Usage::default(),
             steering: Vec::new(),
@@ -83,7 +84,7 @@ impl Machine {
                     self.commit();
                 }
             }
-            Some(_) | None => self.prompt(Prompt { text, key: None, attachments: Vec::new() }),
+            Some(_) | None => self.prompt(Prompt { text, key: None, attachments: Vec::new(), goes_on: None }),
         }
     }
 
@@ -128,7 +129,10 @@ impl Machine {
     pub(in crate::turn) fn interrupted_at_once(&mut self) {
         let Some(no) = self.running_turn() else { return };
         let text = self.start_turn();
-        self.add_item(ItemBody::User(UserMessage { text, ..UserMessage::default() }));
+        match self.turn.as_ref().and_then(|turn| turn.goes_on) {
+            Some(end) => self.go_on(end, ""),
+            None => self.add_item(ItemBody::User(UserMessage { text, ..UserMessage::default() })),
+        };
         self.interrupted();
         self.accepted(no);
     }
@@ -202,14 +206,40 @@ impl Machine {
         }
         self.tell_stale_todos();
         self.tell();
+        self.tell_unsettled();
         for shown in &attached.shown {
             self.seen.add(shown);
         }
-        let message = UserMessage { text, additional_data, images, shown: attached.shown, ..UserMessage::default() };
-        let item = self.add_item(ItemBody::User(message));
+        let item = match self.turn.as_ref().and_then(|turn| turn.goes_on) {
+            Some(end) => self.go_on(end, &additional_data),
+            None => {
+                let shown = attached.shown;
+                let message = UserMessage { text, additional_data, images, shown, ..UserMessage::default() };
+                self.add_item(ItemBody::User(message))
+            }
+        };
         stated.say(&changes.said, item);
         self.view.state(stated);
         Ok(())
+    }
+
+    /// What a turn begins with that goes on with one that was cut, in the place of a prompt.
+    fn go_on(&mut self, end: TurnEnd, additional_data: &str) -> ItemNo {
+        let what = match end {
+            TurnEnd::Crashed => "Plimsoll's daemon ended in the middle of it",
+            TurnEnd::StoreError => "the session could not be stored any more",
+            TurnEnd::Internal => "a fault inside Plimsoll ended it",
+            TurnEnd::Cancelled => "the user had interrupted it",
+            TurnEnd::ModelError => "the model could not be reached, or failed",
+            TurnEnd::EndTurn | TurnEnd::MaxTokens | TurnEnd::MaxSteps | TurnEnd::Limit | TurnEnd::Refusal => {
+                "it had not come to its end"
+            }
+        };
+        let mut text = self.prompts().reminder_go_on(what);
+        if !additional_data.is_empty() {
+            text = format!("<additional_data>\n{additional_data}\n</additional_data>\n\n{text}");
+        }
+        self.remind(MetaCause::GoesOn, text)
     }
 
     /// The client hears of its turn once the turn is stored.

@@ -3,10 +3,12 @@
 use super::super::effect::Effect;
 use super::super::machine::Machine;
 use super::super::state::{Given, Phase, Slot, SlotState};
+use super::operations::{Repeat, asked_again};
 use super::suspend::is_what_was_asked;
-use crate::event::{Ask, AskChoice, AskResolution, EventBody};
+use crate::event::{Ask, AskChoice, AskOption, AskResolution, EventBody};
 use crate::id::{AskId, CallId};
 use crate::ledger::{OpState, Operation, OperationFile, ProcessMark};
+use crate::permission::leave::Leave;
 use crate::permission::policy::{Decision, decide, grants};
 use crate::permission::rule::Scope;
 use crate::tool::call::{Call, FileChange, Prepared};
@@ -30,7 +32,7 @@ impl Machine {
         self.advance();
     }
 
-    fn slots(&mut self) -> Option<&mut Vec<Slot>> {
+    pub(super) fn slots(&mut self) -> Option<&mut Vec<Slot>> {
         match self.turn.as_mut().map(|turn| &mut turn.phase) {
             Some(Phase::Calls(slots)) => Some(slots),
             _ => None,
@@ -127,7 +129,15 @@ impl Machine {
         };
         let settings = &self.settings;
         let allowed = asked.is_some_and(|ask| is_what_was_asked(&ask, prepared));
-        match decide(settings.mode, &settings.policy, &self.grants, spec, prepared) {
+        let decision = decide(settings.mode, &settings.policy, &self.grants, spec, prepared);
+        if !matches!(decision, Decision::Deny(_))
+            && let Some(earlier) = self.repeats(spec, prepared)
+        {
+            self.repeated(id, prepared, decision, earlier);
+            self.advance();
+            return;
+        }
+        match decision {
             Decision::Ask { leave, .. } if allowed => {
                 if let Some(slot) = self.slot(id) {
                     slot.state = SlotState::Ready(prepared.clone(), leave);
@@ -138,40 +148,65 @@ impl Machine {
                     slot.state = SlotState::Ready(prepared.clone(), leave);
                 }
             }
-            Decision::Deny(reason) => {
-                self.record(id, prepared, OpState::Denied);
-                let text = format!("Not run: {reason}. Take another way.");
-                self.settle(id, Outcome { status: Status::Denied, body: Body::Text(text) });
-            }
+            Decision::Deny(reason) => self.refuse(id, prepared, format!("Not run: {reason}. Take another way.")),
             Decision::Ask { reason, options, leave } => {
-                self.counters.ask = self.counters.ask.next();
-                let ask = self.counters.ask;
-                let tool = spec.name.to_owned();
-                let turn = self.turn.as_ref().map(|turn| turn.no).unwrap_or_default();
-                let question = Ask {
-                    id: ask,
-                    call: id,
-                    turn,
-                    at: self.now,
-                    tool,
-                    title: prepared.title.clone(),
-                    command: prepared.command.clone(),
-                    paths: prepared.targets.iter().map(|target| target.path.clone()).collect(),
-                    changes: prepared.changes.clone(),
-                    plan: None,
-                    reason,
-                    options,
-                    resolution: None,
-                };
-                self.held.asks.push(question.clone());
-                let Some(slot) = self.slot(id) else { return };
-                slot.state = SlotState::Asking(Box::new(question), prepared.clone(), leave);
-                self.record(id, prepared, OpState::Proposed);
-                self.add_event(EventBody::PermissionAsked { ask, call: id });
-                self.expect_answer();
+                self.ask_about(id, prepared, reason, None, options, leave);
             }
         }
         self.advance();
+    }
+
+    /// A call would do again what an operation did whose end was not seen: it is held back, or the user is asked.
+    fn repeated(&mut self, id: CallId, prepared: &Prepared, decision: Decision, earlier: Operation) {
+        match self.count_repeat(id, earlier) {
+            Repeat::HeldBack(text) => self.refuse(id, prepared, text),
+            Repeat::Insisted(earlier) => {
+                let (reason, options, leave) = asked_again(decision, &earlier);
+                self.ask_about(id, prepared, reason, Some(earlier.call), options, leave);
+            }
+        }
+    }
+
+    fn refuse(&mut self, id: CallId, prepared: &Prepared, text: String) {
+        self.record(id, prepared, OpState::Denied);
+        self.settle(id, Outcome { status: Status::Denied, body: Body::Text(text) });
+    }
+
+    fn ask_about(
+        &mut self,
+        id: CallId,
+        prepared: &Prepared,
+        reason: String,
+        repeats: Option<CallId>,
+        options: Vec<AskOption>,
+        leave: Leave,
+    ) {
+        self.counters.ask = self.counters.ask.next();
+        let ask = self.counters.ask;
+        let turn = self.turn.as_ref().map(|turn| turn.no).unwrap_or_default();
+        let at = self.now;
+        let Some(slot) = self.slot(id) else { return };
+        let question = Ask {
+            id: ask,
+            call: id,
+            turn,
+            at,
+            tool: slot.tool.clone(),
+            title: prepared.title.clone(),
+            command: prepared.command.clone(),
+            paths: prepared.targets.iter().map(|target| target.path.clone()).collect(),
+            changes: prepared.changes.clone(),
+            plan: None,
+            reason,
+            repeats,
+            options,
+            resolution: None,
+        };
+        slot.state = SlotState::Asking(Box::new(question.clone()), prepared.clone(), leave);
+        self.held.asks.push(question);
+        self.record(id, prepared, OpState::Proposed);
+        self.add_event(EventBody::PermissionAsked { ask, call: id });
+        self.expect_answer();
     }
 
     pub(in crate::turn) fn answered(&mut self, given: Given) {
@@ -216,6 +251,9 @@ impl Machine {
                     lasting.clone_from(&rules);
                 }
                 self.grants.extend(rules);
+                if let Some(earlier) = asked.repeats {
+                    self.allowed_again(earlier, id);
+                }
                 match facts {
                     Some((prepared, leave)) => {
                         if let Some(slot) = self.slot(id) {

@@ -22,7 +22,7 @@ impl Machine {
             reason,
             usage: turn.usage,
             cost,
-            unsettled: self.unsettled.clone(),
+            unsettled: self.unsettled_calls(),
             message,
             facts: TurnFacts::default(),
         });

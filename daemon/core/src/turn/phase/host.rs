@@ -3,6 +3,7 @@
 use super::super::effect::Effect;
 use super::super::input::Consulted;
 use super::super::machine::Machine;
+use super::operations::Looked;
 use crate::event::EventBody;
 use crate::id::CallId;
 use crate::tool::call::Call;
@@ -20,6 +21,10 @@ impl Machine {
             },
             "enter_plan_mode" => self.enter_plan_mode(),
             super::plan::EXIT => return self.exit_plan_mode(call),
+            "inspect_operation" => match self.inspect_operation(call) {
+                Some(outcome) => outcome,
+                None => return,
+            },
             other => Outcome::failed(format!("`{other}` cannot be called here.")),
         };
         self.settle(call.id, outcome);
@@ -32,9 +37,11 @@ impl Machine {
             return;
         }
         let outcome = match result {
-            Ok(Consulted::Operation { .. } | Consulted::Citations { .. }) => {
-                Outcome::failed("This build cannot use what was found.")
+            Ok(Consulted::Operation { operation, seen, target, lines, revision }) => {
+                let operation = operation.map(|operation| *operation);
+                self.inspected(id, Looked { operation, seen, target, lines, revision })
             }
+            Ok(Consulted::Citations { .. }) => Outcome::failed("This build cannot use what was found."),
             Err(why) => Outcome::failed(why),
         };
         self.settle(id, outcome);

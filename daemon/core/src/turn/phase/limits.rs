@@ -89,6 +89,7 @@ impl Machine {
             changes: Vec::new(),
             plan: None,
             reason: what,
+            repeats: None,
             options: vec![
                 option(AskChoice::AllowOnce, "Go on, for as much again"),
                 option(AskChoice::Reject, "End the turn here"),

@@ -10,6 +10,7 @@ mod host;
 mod inject;
 mod limits;
 mod mode;
+mod operations;
 mod outcome;
 mod plan;
 mod request;

@@ -84,14 +84,14 @@ impl Machine {
             }
             operation.at = now;
             let operation = operation.clone();
-            let unknown = operation.state == OpState::Unknown;
             if goes_on {
                 self.tasks.insert(id, operation.clone());
             }
-            self.hold_operation(operation);
-            if unknown {
-                self.unsettled.push(id);
+            if operation.is_unsettled() {
+                self.lost_sight_of(&operation);
             }
+            self.settle_earlier(&operation);
+            self.hold_operation(operation);
         }
         self.count_failure(failure);
         let shown = self.note_shown(id, &outcome, projection.shown);

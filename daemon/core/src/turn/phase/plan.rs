@@ -89,6 +89,7 @@ impl Machine {
             changes: Vec::new(),
             plan: Some(plan),
             reason: "it hands in its plan".to_owned(),
+            repeats: None,
             options,
             resolution: None,
         };

@@ -84,7 +84,7 @@ impl Machine {
                 reason: TurnEnd::Cancelled,
                 usage: Usage::default(),
                 cost: None,
-                unsettled: self.unsettled.clone(),
+                unsettled: self.unsettled_calls(),
                 message: Some(why.to_owned()),
                 facts: TurnFacts::default(),
             });
@@ -111,6 +111,7 @@ pub(in crate::turn) fn taken_up(loaded: &Loaded, max_steps: u64) -> Option<Turn>
         step: row.step,
         text: String::new(),
         key: None,
+        goes_on: None,
         phase,
         usage: loaded.turn_usage,
         steering: Vec::new(),
@@ -163,6 +164,7 @@ fn slots(loaded: &Loaded) -> Vec<Slot> {
                 spec,
                 call: None,
                 target: None,
+                held_by: None,
                 operation: loaded.operations.iter().find(|operation| operation.call == call.call).cloned(),
                 state,
             }

@@ -19,7 +19,7 @@ use crate::transcript::batch::SessionState;
 use crate::transcript::item::ItemBody;
 
 fn keyed(world: &mut World, text: &str, key: &str) {
-    world.input(InputBody::Prompt(Prompt { text: text.into(), key: Some(key.into()), attachments: vec![] }));
+    world.input(InputBody::Prompt(Prompt { text: text.into(), key: Some(key.into()), attachments: vec![], goes_on: None }));
 }
 
 fn ends(world: &World) -> Vec<(TurnNo, TurnEnd)> {
@@ -403,7 +403,7 @@ fn what_cut_a_turn_is_what_its_end_says() {
         let mut world = world();
         world.prompt("go");
         collect(&mut world);
-        let batch = settle(&world.stored.load(), Timestamp(1), &cut).unwrap();
+        let batch = settle(&world.stored.load(), &[], Timestamp(1), &cut).unwrap();
         world.stored.commit(batch);
         assert_eq!(ends(&world), [(TurnNo(1), end)]);
         let told = world.stored.items.iter().any(

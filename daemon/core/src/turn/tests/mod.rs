@@ -3,12 +3,14 @@
 
 mod background;
 mod behaviour;
+mod disk;
 mod edges;
 mod epochs;
 mod forks;
 mod goldens;
 mod limits;
 mod permission;
+mod operations;
 mod plan;
 mod preview;
 mod random;

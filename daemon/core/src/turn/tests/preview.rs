@@ -11,7 +11,7 @@ use crate::transcript::epoch::{EpochCause, Segment};
 use proptest::prelude::*;
 
 fn preview(world: &World, text: &str) -> Preview {
-    let prompt = Prompt { text: text.into(), key: None, attachments: vec![] };
+    let prompt = Prompt { text: text.into(), key: None, attachments: vec![], goes_on: None };
     let dry = world.machine.dry(world.now(), prompt, vec![]).expect("no turn runs");
     dry.send(world.now(), world.environment.clone())
 }
@@ -58,7 +58,7 @@ fn a_preview_says_why_an_epoch_would_open_and_changes_nothing() {
     preview(&world, "other");
     assert_eq!(format!("{:?}", world.machine), before);
     world.prompt("go");
-    let prompt = Prompt { text: "x".into(), key: None, attachments: vec![] };
+    let prompt = Prompt { text: "x".into(), key: None, attachments: vec![], goes_on: None };
     assert!(world.machine.dry(world.now(), prompt, vec![]).is_none(), "a turn runs");
 }
 

@@ -1,16 +1,18 @@
 //! Random interleavings of everything that can happen.
 
-use super::super::input::InputBody;
+use super::super::effect::Consult;
+use super::super::input::{Consulted, InputBody, Prompt};
 use super::world::{Pending, World, check_strict, open_end};
-use crate::event::AskChoice;
+use crate::event::{AskChoice, TurnEnd};
 use crate::id::Revision;
+use crate::ledger::{FoundBy, Resolution};
 use crate::media::Image;
 use crate::model::error::{ErrorClass, ModelError};
 use crate::model::event::{BlockContent, ModelEvent, StopReason};
 use crate::model::request::Api;
 use crate::path::WorkspacePath;
 use crate::permission::policy::Mode;
-use crate::tool::call::{Prepared, Target, Zone};
+use crate::tool::call::{Call, Prepared, Target, Zone};
 use crate::tool::outcome::{Body, CommandRun, Exit, Outcome, Output, Status, TaskEnd, TaskState};
 use crate::workspace::{AttachedFile, InstructionSource, MemoryEntry, Rule};
 use proptest::prelude::*;
@@ -40,19 +42,28 @@ fn world() -> World {
     world
 }
 
-fn prepared(dice: Dice, command: bool) -> Result<Prepared, String> {
+fn prepared(world: &World, call: &Call, dice: Dice) -> Result<Prepared, String> {
+    let command = call.tool == "run_terminal_cmd";
     let zone = match dice.1 % 8 {
         0 => return Err("no such file".into()),
         1 => Zone::Outside,
         2 => Zone::Protected,
         _ => Zone::Root(WorkspacePath::new(0, "a")),
     };
-    let targets = vec![Target { path: "/w/a".into(), zone }];
+    let mut targets = vec![Target { path: "/w/a".into(), zone }];
+    let mut changes = Vec::new();
+    if call.tool == "apply_patch" {
+        let version = format!("v{}-{}", call.id, world.stored.events.len());
+        let paths = ["/w/f1", "/w/f2"];
+        changes = paths.iter().take(usize::from(dice.2 % 2) + 1).map(|path| world.disk.change(path, &version)).collect();
+        targets = changes.iter().map(|change| Target { path: change.path.clone(), zone: targets[0].zone.clone() }).collect();
+    }
     let nested = InstructionSource { path: "/w/sub/AGENTS.md".into(), text: format!("Nested {}.", dice.2 % 2) };
     Ok(Prepared {
         targets,
         command: command.then(|| "make".to_owned()),
         title: "do it".into(),
+        changes,
         nested: if dice.2.is_multiple_of(3) { vec![nested] } else { vec![] },
         ..Prepared::default()
     })
@@ -102,7 +113,7 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
             world.input(InputBody::Environment { turn, environment });
         }
         Pending::Prepare(call) => {
-            let result = prepared(dice, call.tool == "run_terminal_cmd");
+            let result = prepared(world, &call, dice);
             world.input(InputBody::Prepared { call: call.id, result });
         }
         Pending::Run(call) => {
@@ -123,6 +134,9 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
                 let lines = if dice.1 % 5 == 4 { 2_500 } else { 1 };
                 Body::Text(format!("result of {}\n", call.id).repeat(lines))
             };
+            if status == Status::Ok {
+                world.disk.ends(call.id);
+            }
             let outcome = Outcome { status, body };
             world.input(InputBody::ToolFinished { call: call.id, outcome, revision: Revision(u64::from(dice.2)) });
         }
@@ -135,6 +149,14 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
         Pending::Plan(call) => {
             let plan = (!dice.2.is_multiple_of(3)).then(|| "1. look".to_owned());
             world.input(InputBody::PlanRead { call, result: Ok(plan) });
+        }
+        Pending::Consult(call, Consult::Operation { of, .. }) if !dice.1.is_multiple_of(4) => {
+            let operation = world.stored.operations.get(&of).cloned().map(Box::new);
+            let files = operation.iter().flat_map(|operation| &operation.files);
+            let seen = files.map(|file| world.disk.look(&file.path)).collect();
+            let revision = Revision(u64::from(dice.2));
+            let found = Consulted::Operation { operation, seen, target: None, lines: vec![], revision };
+            world.input(InputBody::Consulted { call, result: Ok(found) });
         }
         Pending::Consult(call, _) => world.input(InputBody::Consulted { call, result: Err("no such call".into()) }),
         Pending::Timer(id) => world.input(InputBody::Timer(id)),
@@ -175,8 +197,11 @@ fn model(world: &mut World, dice: Dice, request: crate::id::RequestNo, body: Vec
         }
         _ => {
             event(world, ModelEvent::BlockDone { block: 0, content: BlockContent::Text("working".into()) });
+            let last = world.stored.operations.keys().next_back().copied().unwrap_or_default();
             for block in 1..=u32::from(dice.2 % 4) + 1 {
-                let content = match (u32::from(dice.2) + block) % 9 {
+                let content = match (u32::from(dice.2) + block) % 11 {
+                    9 => call("apply_patch", r#"{"patch":"x"}"#),
+                    10 => call("inspect_operation", &format!(r#"{{"operation_id":"{last}"}}"#)),
                     0 => call("read_file", "{broken"),
                     1 => call("no_such_tool", "{}"),
                     2 | 3 => call("run_terminal_cmd", r#"{"command":"make"}"#),
@@ -213,6 +238,21 @@ pub(super) fn act(world: &mut World, dice: Dice, crashes: bool) {
             world.set_mode(mode);
         }
         9 => world.machine.set_attended(dice.1.is_multiple_of(2)),
+        11 if dice.1.is_multiple_of(8) => {
+            let goes_on = Some(TurnEnd::Cancelled);
+            world.input(InputBody::Prompt(Prompt { text: String::new(), key: None, attachments: vec![], goes_on }));
+        }
+        12 if dice.1.is_multiple_of(2) => {
+            if let Some(operation) = world.machine.unsettled().first().cloned() {
+                let seen: Vec<_> = operation.files.iter().map(|file| world.disk.look(&file.path)).collect();
+                let found = if dice.2.is_multiple_of(3) {
+                    operation.resolved(Resolution::Accepted, None, world.now(), Revision(1))
+                } else {
+                    operation.found(FoundBy::Inspection, &seen, world.now(), Revision(1))
+                };
+                world.input(InputBody::Found(Box::new(found)));
+            }
+        }
         _ if !world.pending.is_empty() => {
             let at = dice.0 as usize % world.pending.len();
             answer(world, at, dice);

@@ -53,7 +53,7 @@ impl Stored {
         }
         for operation in batch.operations {
             if let Some(before) = self.operations.get(&operation.call) {
-                assert!(!before.state.is_settled(), "a settled operation stays settled: {before:?} -> {operation:?}");
+                assert!(!before.is_settled(), "a settled operation stays settled: {before:?} -> {operation:?}");
             }
             self.operations.insert(operation.call, operation);
         }
@@ -270,7 +270,7 @@ impl Stored {
                 last_request,
                 epoch,
             },
-            operations: self.operations.values().filter(|operation| !operation.state.is_settled()).cloned().collect(),
+            operations: self.operations.values().filter(|operation| !operation.is_settled()).cloned().collect(),
             asks: self.asks.values().filter(|ask| ask.resolution.is_none()).cloned().collect(),
             grants: Vec::<Rule>::new(),
             shown: viewed

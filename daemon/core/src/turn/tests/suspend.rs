@@ -115,11 +115,11 @@ fn a_rejection_and_an_interrupt_reach_a_suspended_turn() {
     world.check_settled();
     // An interrupt without a machine ends it just so.
     let mut world = asking();
-    let batch = settle(&world.stored.load(), Timestamp(9), &Cut::User).unwrap();
+    let batch = settle(&world.stored.load(), &[], Timestamp(9), &Cut::User).unwrap();
     world.stored.commit(batch);
     assert_eq!((last_end(&world), world.stored.state), (Some(TurnEnd::Cancelled), Some(SessionState::Idle)));
     assert_eq!(world.stored.asks.values().next().unwrap().resolution, Some(AskResolution::Void));
-    assert_eq!(settle(&world.stored.load(), Timestamp(9), &Cut::User), None);
+    assert_eq!(settle(&world.stored.load(), &[], Timestamp(9), &Cut::User), None);
     world.check_settled();
 }
 

@@ -5,6 +5,7 @@ use super::super::input::{Input, InputBody, Prompt};
 use super::super::load::Loaded;
 use super::super::machine::{Machine, Settings};
 use super::super::recover::Cut;
+use super::disk::Disk;
 use super::stored::{Stored, turn_of};
 use crate::event::{AskResolution, Delta, EventBody};
 use crate::id::{AskId, CallId, ItemNo, RequestNo, StepNo, TurnNo};
@@ -55,6 +56,7 @@ pub(super) struct World {
     /// What turns were given as their surroundings.
     pub(super) collected: BTreeMap<TurnNo, Environment>,
     pub(super) fail_commits: bool,
+    pub(super) disk: Disk,
     /// How often a turn was suspended.
     pub(super) suspended: usize,
     clock: i64,
@@ -105,13 +107,14 @@ impl World {
             },
             collected: BTreeMap::new(),
             fail_commits: false,
+            disk: Disk::default(),
             suspended: 0,
             clock: 0,
         }
     }
 
     pub(super) fn prompt(&mut self, text: &str) {
-        self.input(InputBody::Prompt(Prompt { text: text.into(), key: None, attachments: vec![] }));
+        self.input(InputBody::Prompt(Prompt { text: text.into(), key: None, attachments: vec![], goes_on: None }));
     }
 
     pub(super) fn input(&mut self, body: InputBody) {
@@ -137,8 +140,9 @@ impl World {
                     self.pending.retain(|pending| !matches!(pending, Pending::Model(of, _) if *of == no));
                 }
                 Effect::Prepare(call) => self.pending.push(Pending::Prepare(call)),
-                Effect::Run { call, .. } => {
-                    let executes = call.tool == "run_terminal_cmd";
+                Effect::Run { call, prepared, .. } => {
+                    self.disk.begins(call.id, &prepared.changes);
+                    let executes = matches!(call.tool.as_str(), "run_terminal_cmd" | "apply_patch");
                     let recorded = self.stored.operations.get(&call.id).map(|operation| operation.state);
                     assert!(!executes || recorded == Some(OpState::Running), "no effect before its record");
                     self.pending.push(Pending::Run(call));
@@ -229,12 +233,14 @@ impl World {
         self.pending.clear();
         self.stopping.clear();
         let loaded = self.stored.load();
-        if let Some(batch) = super::super::recover::settle(&loaded, Timestamp(self.clock), &Cut::Crash) {
+        self.disk.crash(self.clock.unsigned_abs() / 1_000);
+        let seen = self.disk.seen(&loaded);
+        if let Some(batch) = super::super::recover::settle(&loaded, &seen, Timestamp(self.clock), &Cut::Crash) {
             self.stored.commit(batch);
         }
         let loaded = self.stored.load();
         assert_eq!(
-            super::super::recover::settle(&loaded, Timestamp(self.clock), &Cut::Crash),
+            super::super::recover::settle(&loaded, &seen, Timestamp(self.clock), &Cut::Crash),
             None,
             "settling twice adds nothing"
         );
@@ -242,7 +248,7 @@ impl World {
         let other = loaded.view.epoch.as_ref().is_some_and(|epoch| epoch.api != api || epoch.model != *model);
         if other && loaded.is_suspended() {
             // Another model cannot go on in the middle of a turn.
-            let batch = super::super::recover::settle(&loaded, Timestamp(self.clock), &Cut::Model);
+            let batch = super::super::recover::settle(&loaded, &[], Timestamp(self.clock), &Cut::Model);
             self.stored.commit(batch.expect("a turn that is open has an end"));
         }
         let loaded = self.stored.load();
@@ -265,6 +271,7 @@ impl World {
         assert_eq!(results, BTreeMap::new(), "no result without a call");
         for operation in self.stored.operations.values() {
             assert!(operation.state.is_settled() || operation.state == OpState::Unknown, "{operation:?}");
+            self.disk.check(operation);
         }
         for ask in self.stored.asks.values() {
             assert!(matches!(ask.resolution, Some(AskResolution::Answered { .. } | AskResolution::Void)), "{ask:?}");

@@ -56,6 +56,20 @@ fn an_answer_is_printed_once_however_it_comes() {
 }
 
 #[test]
+fn an_answer_that_begins_anew_is_printed_whole() {
+    let cases: [(&[Event], &str); 4] = [
+        // It says the same, in other pieces: as after an attach.
+        (&[delta(1, 0, 0, "one two"), delta(1, 0, 0, "one"), delta(1, 0, 3, " two three")], "one two three"),
+        (&[delta(1, 0, 0, "one two"), delta(1, 0, 0, "one"), delta(1, 0, 3, " three")], "one two\n\none three"),
+        (&[delta(1, 0, 0, "one two"), delta(1, 0, 0, "one"), assistant(1, "one three")], "one two\n\none three"),
+        (&[delta(1, 0, 0, "one two"), assistant(1, "one")], "one two\n\none"),
+    ];
+    for (events, expected) in cases {
+        assert_eq!(shown(events), (expected.to_owned(), vec![]), "{events:?}");
+    }
+}
+
+#[test]
 fn blocks_are_paragraphs() {
     let events = [
         delta(1, 0, 0, "I look."),

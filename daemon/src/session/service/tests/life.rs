@@ -36,7 +36,7 @@ async fn a_shutdown_stores_how_everything_ended() {
     let started = place.command().await;
     place.prompt("two").await.unwrap();
     let service = place.service.clone();
-    let shutdown = tokio::spawn(async move { service.shutdown().await });
+    let shutdown = tokio::spawn(async move { service.shutdown(CloseReason::DaemonStopped).await });
     soon("the stop", started.cancel.cancelled()).await;
     let late = place.prompt("three").await.unwrap_err();
     assert_eq!(late.kind, ApiErrorKind::ShuttingDown);

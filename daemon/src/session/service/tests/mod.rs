@@ -188,7 +188,7 @@ impl Place {
 
     /// The daemon ends well, and another begins.
     async fn restart(&mut self) {
-        soon("the shutdown", self.service.shutdown()).await;
+        soon("the shutdown", self.service.shutdown(CloseReason::DaemonEnds)).await;
         (self.service, self.commands) = service(&self.folders).await;
     }
 
