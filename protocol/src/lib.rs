@@ -25,6 +25,7 @@ pub mod history;
 pub mod life;
 pub mod memory;
 pub mod model;
+pub mod operation;
 pub mod permission;
 pub mod project;
 pub mod prompt;

@@ -2,8 +2,8 @@
 //! form; a test compares the two.
 
 use crate::{
-    auth, checkpoint, config, context, daemon, editor, error, event, hello, history, life, memory, model, permission,
-    project, prompt, request, rule, session, skill, todo, transcript, turn, version,
+    auth, checkpoint, config, context, daemon, editor, error, event, hello, history, life, memory, model, operation,
+    permission, project, prompt, request, rule, session, skill, todo, transcript, turn, version,
 };
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -79,6 +79,7 @@ fn methods(types: &mut SchemaGenerator) -> Map<String, Value> {
         "turn/start": turn::StartParams => turn::AcceptedTurn;
         "turn/steer": turn::SteerParams => crate::Done;
         "turn/cancel": turn::CancelParams => crate::Done;
+        "turn/continue": turn::ContinueParams => turn::AcceptedTurn;
         "permission/respond": permission::RespondParams => permission::RespondResult;
         "permission/grants": permission::GrantsParams => permission::GrantsResult;
         "permission/revoke": permission::RevokeParams => crate::Done;
@@ -93,6 +94,9 @@ fn methods(types: &mut SchemaGenerator) -> Map<String, Value> {
         "checkpoint/list": checkpoint::ListParams => checkpoint::ListResult;
         "checkpoint/diff": checkpoint::DiffParams => checkpoint::DiffResult;
         "checkpoint/restore": checkpoint::RestoreParams => checkpoint::RestoreResult;
+        "operation/list": operation::ListParams => operation::ListResult;
+        "operation/inspect": operation::InspectParams => operation::Operation;
+        "operation/resolve": operation::ResolveParams => operation::Operation;
         "context/inspect": context::InspectParams => context::Inspection;
         "context/preview": context::PreviewParams => context::Inspection;
         "request/list": request::ListParams => request::ListResult;

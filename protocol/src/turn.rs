@@ -108,6 +108,17 @@ pub struct CancelParams {
     pub idempotency_key: Option<String>,
 }
 
+/// Parameters of `turn/continue`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContinueParams {
+    /// The session.
+    pub session: String,
+    /// The client's key for this call; the same key again is the same turn.
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
+}
+
 #[cfg(any(feature = "server", feature = "client"))]
 mod api {
     use super::{AcceptedTurn, Attachment, WhenBusy};
@@ -158,6 +169,14 @@ mod api {
             session: String,
             #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
         ) -> jsonrpsee::core::RpcResult<Done>;
+
+        /// Goes on with the last turn, which was cut: a new turn without a prompt. Answered as `turn/start` is.
+        #[method(name = "continue", param_kind = map, with_extensions)]
+        async fn go_on(
+            &self,
+            session: String,
+            #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
+        ) -> jsonrpsee::core::RpcResult<AcceptedTurn>;
     }
 }
 

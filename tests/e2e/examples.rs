@@ -11,13 +11,15 @@ use plimsoll_tests::daemon::TestDaemon;
 use plimsoll_tests::machine::Machine;
 use plimsoll_tests::model_server::{Call, Gate, ModelServer, Script, Step};
 use plimsoll_tests::schema::{Schema, repository};
+use plimsoll_tests::session::TWO_PROCESSES;
 use plimsoll_tests::workspace::Workspace;
 use serde_json::{Map, Value, json};
 
 /// The worlds, for the message of a failure.
 const WORLDS: &str = "`new` (a workspace with Makefile and a.rs), `session` (its project is open, a session is attached), \
     `talked` (a turn has ended), `turn` (a turn runs), `ask` (a turn waits for a1, the command of c1), `worked` (turn 1 has \
-    read, run a command that is granted for ever, written new.rs by c3, kept the memory m1 and a todo list)";
+    read, run a command that is granted for ever, written new.rs by c3, kept the memory m1 and a todo list), `cut` (the daemon \
+    was killed while the command of c1 ran, and is back)";
 
 /// A machine in the state that an example needs.
 struct World {
@@ -46,6 +48,10 @@ fn script(world: &str, gate: &Gate) -> Vec<Step> {
         // Examples that start a turn leave it there.
         "new" | "session" | "turn" => vec![Step::empty().text("Let me see. ").stall(gate)],
         "talked" => vec![Step::say("Hello.")],
+        "cut" => vec![
+            Step::calls([call("run_terminal_cmd", json!({"command": TWO_PROCESSES}))]),
+            Step::empty().text("Let me see. ").stall(gate),
+        ],
         "ask" => vec![Step::calls([call("run_terminal_cmd", json!({"command": "make"}))])],
         "worked" => vec![
             Step::calls([call("read_file", json!({"target_file": "a.rs"}))]),
@@ -108,6 +114,7 @@ impl World {
                 world.client.asked(&session).await;
             }
             "worked" => world.work(&session).await,
+            "cut" => world.cut(&session).await,
             _ => {}
         }
         if name == "talked" {
@@ -124,6 +131,22 @@ impl World {
         self.session = self.client.ok("session/create", json!({"project": self.project})).await["id"].clone();
         let session = self.session.as_str().expect("an id").to_owned();
         self.subscription = self.client.attach(&session, 0).await;
+    }
+
+    async fn cut(&mut self, session: &str) {
+        self.client.start(session, "Fix the build").await;
+        let ask = self.client.asked(session).await;
+        let answer = json!({"session": session, "ask": ask["id"], "choice": "allowOnce"});
+        self.client.ok("permission/respond", answer).await;
+        let processes = self.client.running_processes().await;
+        self.daemon.kill9().await;
+        self.client.closed().await;
+        for process in processes {
+            process.gone().await;
+        }
+        self.daemon.restart().await;
+        self.client = self.daemon.client().await;
+        self.client.ok("session/get", json!({"session": session})).await;
     }
 
     async fn work(&self, session: &str) {

@@ -46,6 +46,7 @@ mod models;
 mod moved;
 mod multi_root;
 mod no_network;
+mod operations;
 mod permissions;
 mod plan_mode;
 mod prefix;

@@ -36,6 +36,18 @@ fn kinds(passed: &Passed, data: &str, workspace: &str) -> &'static [(When, &'sta
             _ => &[],
         };
     }
+    if path.contains("/journal/") {
+        return match passed.call.as_str() {
+            "write" => &[(When::Half, "in the middle of a journal")],
+            "rename" if path.ends_with("/sheet.json") => {
+                &[(When::Before, "before a journal counts"), (When::After, "after a journal counts")]
+            }
+            "unlink" if path.ends_with("/sheet.json") => {
+                &[(When::Before, "before a journal ends"), (When::After, "after a journal ended")]
+            }
+            _ => &[],
+        };
+    }
     if path.contains("/pre-images/") {
         return match passed.call.as_str() {
             "write" => &[(When::Half, "in the middle of a pre-image")],

@@ -25,6 +25,7 @@ fn line(event: &Value) -> String {
         "toolStarted" => format!("{} runs", text("call")),
         "taskEnded" => format!("{} has ended", text("call")),
         "planChanged" => format!("plan by {}", text("call")),
+        "operationChanged" => format!("operation {} changed", text("call")),
         "stepStarted" => format!("step {}", event["step"]),
         "stepCompleted" => format!("step {} answered", event["step"]),
         "turnCompleted" => format!("turn {} ends: {}", event["turn"], text("stopReason")),

@@ -22,6 +22,7 @@ fn ask() -> Ask {
         changes: Vec::new(),
         plan: None,
         reason: "commands are asked for".into(),
+        repeats: None,
         options: vec![
             option(AskChoice::AllowOnce, "Allow once"),
             option(AskChoice::AllowSession, "Allow `make`"),

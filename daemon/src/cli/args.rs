@@ -5,6 +5,7 @@ mod configuration;
 mod context;
 mod history;
 mod memories;
+mod ops;
 mod setup;
 mod store;
 mod undo;
@@ -14,6 +15,7 @@ pub use configuration::{CONFIG_HELP, ConfigAction, Configure, Models};
 pub use context::{Inspect, Replay, Requests};
 pub use history::{Export, Fork, Form, Import, Rewind};
 pub use memories::{Memories, MemoriesAction};
+pub use ops::{Ops, OpsAction, OpsList, OpsOf, OpsResolution};
 pub use setup::{Setup, SetupEditor, SetupService, SetupWhat};
 pub use store::{Project, ProjectAction, Search, Sessions, SessionsAction, SessionsList, Transcript, TranscriptAction};
 pub use undo::Undo;
@@ -39,6 +41,7 @@ Examples:
   plimsoll show ID                                     one conversation
   plimsoll search \"parse error\"                        who said that, and where
   plimsoll undo                                        take back what the last turn wrote into files
+  plimsoll ops                                         calls whose end was not seen, and what became of them
   plimsoll inspect                                     what the model will see, layer by layer
   plimsoll requests                                    what was sent, cached and paid
   plimsoll config                                      what is configured, and by whom
@@ -112,6 +115,9 @@ there is kept first. An undo can be undone: its own call is printed.
 
 Exit codes: 0 done, or nothing to do; 1 refused or failed; 2 wrong arguments; 3 a yes was needed and did not come.")]
     Undo(Undo),
+    /// List calls with an effect, and settle those whose end was not seen
+    #[command(after_help = ops::OPS_HELP)]
+    Ops(Ops),
     /// Make a session that begins with what another one has said
     #[command(after_help = history::FORK_HELP)]
     Fork(Fork),
@@ -188,8 +194,11 @@ with the next daemon and ends only when there is none.";
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct Ask {
     /// What to ask; `-` stands for what comes through standard input
-    #[arg(required = true, num_args = 1.., value_name = "PROMPT")]
+    #[arg(required_unless_present = "go_on", num_args = 1.., value_name = "PROMPT")]
     pub prompt: Vec<String>,
+    /// Go on with the session's last turn, which was cut, instead of asking something
+    #[arg(long = "continue", requires = "session", conflicts_with_all = ["prompt", "attach", "allow", "mode", "model"])]
+    pub go_on: bool,
     /// One JSON event per line on standard output, and nothing else
     #[arg(long)]
     pub json: bool,
@@ -304,6 +313,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Ok(Command::Memories(arguments)) => super::memories::run(&arguments),
         Ok(Command::Trust(trust)) => permissions::trust(&trust),
         Ok(Command::Undo(undo)) => undo_command::main(&undo),
+        Ok(Command::Ops(arguments)) => super::ops::main(&arguments),
         Ok(Command::Fork(fork)) => super::history::fork(&fork),
         Ok(Command::Rewind(rewind)) => super::history::rewind(&rewind),
         Ok(Command::Export(export)) => super::history::export(&export),
@@ -359,6 +369,7 @@ mod tests {
     fn commands_and_options_are_understood() {
         let ask = Ask {
             prompt: vec!["two".to_owned(), "words".to_owned()],
+            go_on: false,
             json: true,
             mode: Some("full".to_owned()),
             allow: vec!["grep".to_owned(), "list_dir".to_owned()],
@@ -390,6 +401,18 @@ mod tests {
         );
         let trust = Trust { folder: Some("/p".into()), revoke: true };
         assert_eq!(words("trust --revoke /p").unwrap(), Command::Trust(trust));
+        let of = OpsOf { session: Some("s1".to_owned()), ..OpsOf::default() };
+        let (call, resolution) = ("c7".to_owned(), OpsResolution::NotApplied);
+        let action = Some(OpsAction::Resolve { call, resolution, note: None, of });
+        let list = OpsList::default();
+        assert_eq!(
+            words("ops resolve c7 not-applied --session s1").unwrap(),
+            Command::Ops(Ops { action, list: list.clone() })
+        );
+        assert_eq!(
+            words("ops --all").unwrap(),
+            Command::Ops(Ops { action: None, list: OpsList { all: true, ..list } })
+        );
         let undo = Undo { turn: Some(3), skip: true, yes: true, ..Undo::default() };
         assert_eq!(words("undo --turn 3 --skip -y").unwrap(), Command::Undo(undo));
         let inspect = Inspect { prompt: Some("x".to_owned()), file: vec!["a".to_owned()], ..Inspect::default() };
@@ -419,6 +442,9 @@ mod tests {
     fn wrong_arguments_are_told_and_exit_with_two() {
         for wrong in [
             "ask",
+            "ask --continue",
+            "ask --session s --continue x",
+            "ops resolve c7",
             "ask --session s --project /p x",
             "config set model",
             "config sing",

@@ -44,7 +44,7 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs the command.
 pub fn main(arguments: &args::Ask) -> ExitCode {
-    let prompt = match prompt(&arguments.prompt) {
+    let prompt = match said(arguments) {
         Ok(prompt) => prompt,
         Err(error) => return error.report(),
     };
@@ -63,6 +63,11 @@ pub fn main(arguments: &args::Ask) -> ExitCode {
         let (allow, json) = (arguments.allow.clone(), arguments.json);
         run(&client, session, Asked { prompt, allow, attachments, mode, model, json, alone: true }).await
     })
+}
+
+/// What is asked; nothing where the last turn is gone on with.
+fn said(arguments: &args::Ask) -> Result<Option<String>, CommandError> {
+    if arguments.go_on { Ok(None) } else { prompt(&arguments.prompt).map(Some) }
 }
 
 /// The words as one text; `-` is what comes through standard input.
@@ -168,8 +173,8 @@ struct Ended {
 /// What is asked in one turn.
 #[derive(Debug)]
 pub struct Asked {
-    /// The prompt.
-    pub prompt: String,
+    /// The prompt; none to go on with the last turn, which was cut.
+    pub prompt: Option<String>,
     /// Rules that hold for this turn.
     pub allow: Vec<String>,
     /// What is put beside the prompt.
@@ -192,7 +197,10 @@ pub async fn run(client: &RpcClient, info: SessionInfo, asked: Asked) -> Result<
     let events = client.attach(info.id.clone(), Some(info.last_seq)).await?;
     let key = uuid::Uuid::now_v7().to_string();
     let busy = Some(WhenBusy::Refuse);
-    let started = client.start(info.id.clone(), prompt, busy, allow, attachments, mode, model, Some(key)).await;
+    let started = match prompt {
+        Some(prompt) => client.start(info.id.clone(), prompt, busy, allow, attachments, mode, model, Some(key)).await,
+        None => client.go_on(info.id.clone(), Some(key)).await,
+    };
     let turn = match started {
         Ok(accepted) => accepted.turn,
         Err(error) if connect::refusal_kind(&error) == Some(ErrorKind::Busy) => {

@@ -20,6 +20,7 @@ mod lock;
 mod manage;
 mod memories;
 mod models;
+mod ops;
 mod out;
 mod permissions;
 mod projects;

@@ -3,6 +3,7 @@
 pub mod checkpoint;
 mod configuration;
 pub mod context;
+pub mod operation;
 mod page;
 pub mod request;
 pub mod search;

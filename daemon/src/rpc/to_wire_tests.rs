@@ -109,6 +109,7 @@ fn events_have_their_words() {
         changes: Vec::new(),
         plan: None,
         reason: "it runs a program".into(),
+        repeats: None,
         options: vec![AskOption {
             kind: AskChoice::AllowSession,
             label: "allow `make`".into(),

@@ -3,9 +3,11 @@
 use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, CloseReason, WhenBusy};
 use super::checkpoint::{Undo, Undone};
 use super::driver::Driver;
+use super::operations::Asked;
 use super::setup::TurnSetup;
 use plimsoll_core::checkpoint::How;
-use plimsoll_core::id::TurnNo;
+use plimsoll_core::id::{CallId, TurnNo};
+use plimsoll_core::ledger::Operation;
 use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::tool::outcome::TaskEnd;
 use plimsoll_core::turn::input::{InputBody, Prompt};
@@ -88,6 +90,24 @@ pub enum Msg {
         /// What came of it.
         reply: oneshot::Sender<Result<Undone, ApiError>>,
     },
+    /// A client has an operation looked at again, or says what became of it.
+    Operation {
+        /// Its call.
+        call: CallId,
+        /// What is asked.
+        asked: Asked,
+        /// The operation as it is then.
+        reply: oneshot::Sender<Result<Operation, ApiError>>,
+    },
+    /// A client asks to go on with the last turn, which was cut.
+    GoOn {
+        /// What the turn works with, or why it cannot.
+        setup: Box<Result<TurnSetup, ApiError>>,
+        /// The client's key for it.
+        key: Option<String>,
+        /// Answered once it is stored.
+        reply: oneshot::Sender<Result<AcceptedTurn, ApiError>>,
+    },
     /// The conversation goes back.
     Rewind {
         /// The first turn that leaves the view.
@@ -162,6 +182,13 @@ async fn take(driver: &mut Driver, message: Msg, closing: &mut Vec<oneshot::Send
         }
         Msg::Prompt { reply, .. } if !closing.is_empty() => {
             let _ = reply.send(Err(closing_error()));
+        }
+        Msg::GoOn { reply, .. } if !closing.is_empty() => {
+            let _ = reply.send(Err(closing_error()));
+        }
+        Msg::GoOn { setup, key, reply } => driver.go_on(*setup, key, reply).await,
+        Msg::Operation { call, asked, reply } => {
+            let _ = reply.send(driver.operation(call, asked).await);
         }
         Msg::Steer { reply, .. } if !closing.is_empty() => {
             let _ = reply.send(Err(closing_error()));

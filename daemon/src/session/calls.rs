@@ -4,14 +4,22 @@ use super::api::{AcceptedTurn, Answer, ApiError, ApiErrorKind, WhenBusy};
 use super::driver::{Accepting, Driver, now};
 use super::load;
 use super::setup::TurnSetup;
-use plimsoll_core::event::{AskResolution, Event, EventBody};
+use plimsoll_core::event::{AskResolution, Event, EventBody, TurnEnd};
 use plimsoll_core::id::AskId;
 use plimsoll_core::permission::policy::Mode;
-use plimsoll_core::transcript::batch::Batch;
+use plimsoll_core::transcript::batch::{Batch, SessionState};
 use plimsoll_core::turn::input::{InputBody, Prompt};
 use plimsoll_core::turn::machine::{MAX_QUEUED, Machine};
 use plimsoll_core::turn::recover::Cut;
 use tokio::sync::oneshot;
+
+/// What a turn is to begin with.
+struct Said {
+    text: String,
+    key: Option<String>,
+    /// How the turn before was cut, where it is to be gone on with.
+    goes_on: Option<TurnEnd>,
+}
 
 impl Driver {
     pub(super) async fn prompt(
@@ -22,32 +30,86 @@ impl Driver {
         busy: WhenBusy,
         reply: oneshot::Sender<Result<AcceptedTurn, ApiError>>,
     ) {
-        let reply = Accepting::Prompt(reply);
-        if let Some(key) = &key {
-            match self.store.prompt_turn(&self.id, key).await {
-                Ok(None) => {}
-                Ok(Some(turn)) => return reply.send(Ok(AcceptedTurn { turn, queued: false })),
-                Err(error) => return reply.send(Err(load::store_error(&error))),
-            }
-            // The same prompt may be on its way already.
-            if let Some((turn, queued)) = self.machine.as_ref().and_then(|machine| machine.turn_of_key(key)) {
-                return match self.accepting.get_mut(&turn) {
-                    Some(waiting) => waiting.push(reply),
-                    None => reply.send(Ok(AcceptedTurn { turn, queued })),
-                };
-            }
-        }
-        self.begin(setup, text, key, busy, reply).await;
+        let Some(reply) = self.unless_known(key.as_deref(), Accepting::Prompt(reply)).await else { return };
+        self.begin(setup, Said { text, key, goes_on: None }, busy, reply).await;
     }
 
-    async fn begin(
+    /// Goes on with the last turn, which was cut: a turn without a prompt.
+    pub(super) async fn go_on(
         &mut self,
         setup: Result<TurnSetup, ApiError>,
-        text: String,
         key: Option<String>,
-        busy: WhenBusy,
-        reply: Accepting,
+        reply: oneshot::Sender<Result<AcceptedTurn, ApiError>>,
     ) {
+        let Some(reply) = self.unless_known(key.as_deref(), Accepting::Prompt(reply)).await else { return };
+        match self.cut_turn().await {
+            Ok(end) => {
+                let said = Said { text: String::new(), key, goes_on: Some(end) };
+                self.begin(setup, said, WhenBusy::Refuse, reply).await;
+            }
+            Err(error) => reply.send(Err(error)),
+        }
+    }
+
+    /// How the last turn was cut; an error where there is none to go on with.
+    async fn cut_turn(&mut self) -> Result<TurnEnd, ApiError> {
+        self.settle().await.map_err(|error| load::store_error(&error))?;
+        let conflict = |message: &str, hint: &str| ApiError::new(ApiErrorKind::Conflict, message).hint(hint);
+        let row = self.store.session(&self.id).await.map_err(|error| load::store_error(&error))?;
+        if !self.is_idle() || matches!(row.state, SessionState::Running | SessionState::Waiting) {
+            return Err(conflict(
+                "a turn of this session is running or waits for an answer",
+                "wait for its end, or steer it",
+            ));
+        }
+        let last = self.store.last_end(&self.id).await.map_err(|error| load::store_error(&error))?;
+        let Some(last) = last else {
+            return Err(conflict("the session has no turn to go on with", "turn/start begins one"));
+        };
+        let out = self.store.out_of_view(&self.id).await.map_err(|error| load::store_error(&error))?;
+        if last.last_item.is_none_or(|item| out.contains(item)) {
+            let message = format!("turn {} is not part of the conversation any more", last.turn);
+            return Err(conflict(&message, "say what to do with turn/start"));
+        }
+        match last.reason {
+            end @ (TurnEnd::Crashed
+            | TurnEnd::Cancelled
+            | TurnEnd::StoreError
+            | TurnEnd::Internal
+            | TurnEnd::ModelError) => Ok(end),
+            TurnEnd::EndTurn | TurnEnd::MaxTokens | TurnEnd::MaxSteps | TurnEnd::Limit | TurnEnd::Refusal => {
+                let message = format!("turn {} was not cut: it came to its end", last.turn);
+                Err(conflict(&message, "say what to do next with turn/start"))
+            }
+        }
+    }
+
+    /// Answers with the turn that this key has begun, or is about to; gives the reply back where there is none.
+    async fn unless_known(&mut self, key: Option<&str>, reply: Accepting) -> Option<Accepting> {
+        let Some(key) = key else { return Some(reply) };
+        match self.store.prompt_turn(&self.id, key).await {
+            Ok(None) => {}
+            Ok(Some(turn)) => {
+                reply.send(Ok(AcceptedTurn { turn, queued: false }));
+                return None;
+            }
+            Err(error) => {
+                reply.send(Err(load::store_error(&error)));
+                return None;
+            }
+        }
+        // The same prompt may be on its way already.
+        let Some((turn, queued)) = self.machine.as_ref().and_then(|machine| machine.turn_of_key(key)) else {
+            return Some(reply);
+        };
+        match self.accepting.get_mut(&turn) {
+            Some(waiting) => waiting.push(reply),
+            None => reply.send(Ok(AcceptedTurn { turn, queued })),
+        }
+        None
+    }
+
+    async fn begin(&mut self, setup: Result<TurnSetup, ApiError>, said: Said, busy: WhenBusy, reply: Accepting) {
         let mut setup = match setup {
             Ok(setup) => setup,
             Err(error) => return reply.send(Err(error)),
@@ -80,7 +142,8 @@ impl Driver {
         let attachments = std::mem::take(&mut setup.attachments);
         self.turns.insert(turn, setup);
         self.accepting.entry(turn).or_default().push(reply);
-        self.input(InputBody::Prompt(Prompt { text, key, attachments })).await;
+        let Said { text, key, goes_on } = said;
+        self.input(InputBody::Prompt(Prompt { text, key, attachments, goes_on })).await;
     }
 
     pub(super) async fn steer(
@@ -90,7 +153,8 @@ impl Driver {
         reply: oneshot::Sender<Result<(), ApiError>>,
     ) {
         if !self.machine.as_ref().is_some_and(Machine::takes_steering) {
-            return self.begin(setup, text, None, WhenBusy::Queue, Accepting::Steer(reply)).await;
+            let said = Said { text, key: None, goes_on: None };
+            return self.begin(setup, said, WhenBusy::Queue, Accepting::Steer(reply)).await;
         }
         self.input(InputBody::Steer(text)).await;
         let _ = reply.send(self.stored());

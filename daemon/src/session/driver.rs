@@ -398,7 +398,7 @@ impl Driver {
         self.owed.insert(handle.id(), owed);
     }
 
-    fn spawn_for_turn<F>(&mut self, owed: InputBody, task: impl FnOnce(TurnSetup, Mailbox) -> F)
+    pub(super) fn spawn_for_turn<F>(&mut self, owed: InputBody, task: impl FnOnce(TurnSetup, Mailbox) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {

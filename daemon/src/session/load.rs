@@ -4,6 +4,7 @@ use super::api::{ApiError, ApiErrorKind, SessionInfo};
 use super::checkpoint::settle_cut;
 use super::driver::now;
 use super::hub::{Hub, Publication};
+use super::operations;
 use super::whole::make_whole;
 use crate::process::recover;
 use crate::store::{IndexedSession, LoadedView, ProjectStore, StoreError};
@@ -11,7 +12,7 @@ use plimsoll_core::checkpoint;
 use plimsoll_core::context::view::StoredView;
 use plimsoll_core::event::{AskChoice, AskOption, AskResolution};
 use plimsoll_core::id::{CallId, SessionId, StepNo};
-use plimsoll_core::ledger::OpState;
+use plimsoll_core::ledger::Operation;
 use plimsoll_core::permission::policy::grants;
 use plimsoll_core::permission::rule::{Rule, Scope};
 use plimsoll_core::time::Timestamp;
@@ -19,7 +20,7 @@ use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::transcript::item::ItemBody;
 use plimsoll_core::turn::load::Loaded;
 use plimsoll_core::turn::machine::{Counters, Machine, Settings};
-use plimsoll_core::turn::recover::{Cut, settle};
+use plimsoll_core::turn::recover::{Cut, cut_operations, settle};
 
 /// A machine that goes on where the session stands, in the middle of a turn that was suspended. What cut it must have been
 /// settled before.
@@ -96,13 +97,24 @@ pub(super) async fn recover_session(
         settle_cut(store, id, hub).await?;
         loaded = load(store, id).await?;
     }
-    let Some(batch) = settle(&loaded, now, cut) else { return Ok(()) };
-    for operation in loaded.operations.iter().filter(|operation| operation.state == OpState::Running) {
+    // Before anything is said of what became of them, nothing works on any more.
+    let running: Vec<Operation> = cut_operations(&loaded, cut).cloned().collect();
+    for operation in &running {
         if let Some(process) = operation.process.clone() {
             // The helper's lifeline has ended them already; this is for one that was killed with the daemon.
             let end = tokio::task::spawn_blocking(move || recover::end_leftover(&process)).await;
             tracing::info!(session = %id, call = %operation.call, ?end, "looked for a process of a dead daemon");
         }
+    }
+    let seen = operations::look(&running).await.unwrap_or_else(|error| {
+        // What was not seen counts as not readable.
+        tracing::error!(session = %id, %error, "the files of operations that were cut could not be looked at");
+        Vec::new()
+    });
+    let Some(batch) = settle(&loaded, &seen, now, cut) else { return Ok(()) };
+    for operation in &batch.operations {
+        let verdict = operation.finding.as_ref().map(|finding| finding.verdict);
+        tracing::info!(session = %id, call = %operation.call, state = operation.state.word(), ?verdict, "an operation was cut");
     }
     let publication = Publication::of(&batch);
     store.commit(id, batch).await?;

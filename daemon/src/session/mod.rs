@@ -20,6 +20,7 @@ mod lasting;
 mod live;
 mod load;
 mod memories;
+pub mod operations;
 mod plan;
 mod rewind;
 pub mod service;

@@ -42,6 +42,7 @@ mod configuration;
 mod create;
 mod find;
 mod fork;
+mod go_on;
 mod knowledge;
 mod list;
 mod memories;

@@ -262,7 +262,7 @@ pub(super) fn encode_now(batch: Batch, folder: &Path, database: &Path) -> Result
         out.seen(operation.at, operation.turn.0);
         out.call = out.call.max(operation.call.0);
         let body = codec::encode_record("operation", operation).map_err(codec)?;
-        out.operations.push(StateRow { no: operation.call.0, over: operation.state.is_settled(), body });
+        out.operations.push(StateRow { no: operation.call.0, over: operation.is_settled(), body });
     }
     for ask in &batch.asks {
         out.seen(ask.at, ask.turn.0);

@@ -14,6 +14,11 @@ impl Stop {
         Self(cancel.clone())
     }
 
+    /// For work that nobody ends early.
+    pub fn never() -> Self {
+        Self(CancellationToken::new())
+    }
+
     /// Looked at between steps of the work.
     pub fn is_set(&self) -> bool {
         self.0.is_cancelled()

@@ -32,7 +32,7 @@ pub mod string_replace;
 mod task;
 pub mod task_output;
 pub mod update_memory;
-mod walk;
+pub mod walk;
 pub mod write;
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use plimsoll_protocol::history::{
 use plimsoll_protocol::life::{ClientCapabilities, ClientInfo, ClientOptions, InitializeParams, LifeApiClient};
 use plimsoll_protocol::memory::{self, MemoryApiClient};
 use plimsoll_protocol::model::{self, ModelApiClient};
+use plimsoll_protocol::operation::{self, OperationApiClient};
 use plimsoll_protocol::permission::{Choice, GrantsParams, PermissionApiClient, RespondParams, RevokeParams};
 use plimsoll_protocol::project::{self, OpenParams, ProjectApiClient, TrustParams};
 use plimsoll_protocol::prompt::PromptApiClient;
@@ -27,7 +28,7 @@ use plimsoll_protocol::session::{
 use plimsoll_protocol::skill::SkillApiClient;
 use plimsoll_protocol::todo::TodoApiClient;
 use plimsoll_protocol::transcript::{self, ReadParams, TranscriptApiClient};
-use plimsoll_protocol::turn::{CancelParams, StartParams, SteerParams, TurnApiClient, WhenBusy};
+use plimsoll_protocol::turn::{CancelParams, ContinueParams, StartParams, SteerParams, TurnApiClient, WhenBusy};
 use plimsoll_protocol::version::PROTOCOL;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -201,6 +202,11 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     let CancelParams { session, idempotency_key } = p;
     let _ = recorder.cancel(session, idempotency_key).await;
 
+    let p = ContinueParams { session: "s".into(), idempotency_key: some("k") };
+    expect("turn/continue", &p);
+    let ContinueParams { session, idempotency_key } = p;
+    let _ = recorder.go_on(session, idempotency_key).await;
+
     let p = RespondParams {
         session: "s".into(),
         ask: "a1".into(),
@@ -223,6 +229,7 @@ async fn every_method_sends_its_parameters_as_the_schema_names_them() {
     let _ = recorder.revoke(project, grant, idempotency_key).await;
     configuration_calls(&recorder, &mut expect).await;
     checkpoint_calls(&recorder, &mut expect).await;
+    operation_calls(&recorder, &mut expect).await;
     context_calls(&recorder, &mut expect).await;
     memory_calls(&recorder, &mut expect).await;
 
@@ -368,6 +375,35 @@ async fn checkpoint_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dy
     expect("checkpoint/restore", &p);
     let checkpoint::RestoreParams { session, turn, from, call, skip, force, dry_run, idempotency_key } = p;
     let _ = recorder.restore(session, turn, from, call, skip, force, dry_run, idempotency_key).await;
+}
+
+async fn operation_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn erased::Params) -> Option<Value>) {
+    let p = operation::ListParams {
+        session: "s".into(),
+        states: Some(vec![operation::OperationState::Unknown]),
+        unsettled: Some(true),
+        cursor: some("c9"),
+        limit: Some(2),
+    };
+    expect("operation/list", &p);
+    let operation::ListParams { session, states, unsettled, cursor, limit } = p;
+    let _ = OperationApiClient::list(recorder, session, states, unsettled, cursor, limit).await;
+
+    let p = operation::InspectParams { session: "s".into(), call: "c3".into(), idempotency_key: some("k") };
+    expect("operation/inspect", &p);
+    let operation::InspectParams { session, call, idempotency_key } = p;
+    let _ = OperationApiClient::inspect(recorder, session, call, idempotency_key).await;
+
+    let p = operation::ResolveParams {
+        session: "s".into(),
+        call: "c3".into(),
+        resolution: operation::Resolution::NotApplied,
+        note: some("n"),
+        idempotency_key: some("k"),
+    };
+    expect("operation/resolve", &p);
+    let operation::ResolveParams { session, call, resolution, note, idempotency_key } = p;
+    let _ = recorder.resolve(session, call, resolution, note, idempotency_key).await;
 }
 
 async fn memory_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn erased::Params) -> Option<Value>) {

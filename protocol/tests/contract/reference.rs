@@ -70,6 +70,9 @@ check! {
     "memory/list": memory::ListParams => memory::ListResult;
     "memory/put": memory::PutParams => memory::Memory;
     "model/list": model::ListParams => model::ListResult;
+    "operation/inspect": operation::InspectParams => operation::Operation;
+    "operation/list": operation::ListParams => operation::ListResult;
+    "operation/resolve": operation::ResolveParams => operation::Operation;
     "permission/grants": permission::GrantsParams => permission::GrantsResult;
     "permission/respond": permission::RespondParams => permission::RespondResult;
     "permission/revoke": permission::RevokeParams => Done;
@@ -104,6 +107,7 @@ check! {
     "transcript/rebuild": transcript::RebuildParams => transcript::RebuildResult;
     "transcript/search": transcript::SearchParams => transcript::SearchResult;
     "turn/cancel": turn::CancelParams => Done;
+    "turn/continue": turn::ContinueParams => turn::AcceptedTurn;
     "turn/start": turn::StartParams => turn::AcceptedTurn;
     "turn/steer": turn::SteerParams => Done;
 }

@@ -1,7 +1,8 @@
 //! The texts that a session works with: a bundle, and what stands in the place of built-in texts. An epoch pins them.
 
 use super::{
-    CONTINUE_CUT, CRASHED, GO_ON, INTERRUPTED, OBSERVATION, OUTPUT_LIMIT, PLAN_AGAIN, PLAN_LEFT, PLAN_MODE, PLAN_STILL, SAME_CALL, STILL_UNKNOWN, TASKS_LEFT, TASK_ENDED, TODOS_STALE, Text, UNDONE, UNKNOWN_OPERATIONS, fill, fits,
+    CONTINUE_CUT, CRASHED, GO_ON, INTERRUPTED, OBSERVATION, OUTPUT_LIMIT, PLAN_AGAIN, PLAN_LEFT, PLAN_MODE, PLAN_STILL,
+    SAME_CALL, STILL_UNKNOWN, TASK_ENDED, TASKS_LEFT, TODOS_STALE, Text, UNDONE, UNKNOWN_OPERATIONS, fill, fits,
 };
 use crate::escape;
 use serde::{Deserialize, Serialize};

@@ -47,6 +47,7 @@ impl Chat {
     pub fn as_ask(&self) -> Ask {
         Ask {
             prompt: Vec::new(),
+            go_on: false,
             json: false,
             mode: self.mode.clone(),
             allow: self.allow.clone(),

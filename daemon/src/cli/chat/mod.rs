@@ -111,7 +111,7 @@ impl Chat {
     /// One turn. What goes wrong in it is told, and the chat goes on.
     fn turn(&mut self, prompt: String) {
         let asked = ask::Asked {
-            prompt,
+            prompt: Some(prompt),
             allow: self.chosen.allow.clone(),
             attachments: std::mem::take(&mut self.beside),
             mode: None,

@@ -10,6 +10,7 @@ mod history;
 pub(super) mod life;
 mod memory;
 mod model;
+mod operation;
 mod permission;
 mod project;
 mod prompt;
@@ -40,6 +41,7 @@ use plimsoll_protocol::history::HistoryApiServer as _;
 use plimsoll_protocol::life::LifeApiServer as _;
 use plimsoll_protocol::memory::MemoryApiServer as _;
 use plimsoll_protocol::model::ModelApiServer as _;
+use plimsoll_protocol::operation::OperationApiServer as _;
 use plimsoll_protocol::permission::PermissionApiServer as _;
 use plimsoll_protocol::project::ProjectApiServer as _;
 use plimsoll_protocol::prompt::PromptApiServer as _;
@@ -56,7 +58,7 @@ use std::sync::{Arc, OnceLock};
 pub fn module(service: Service, life: Life) -> Methods {
     let steered = life.steered();
     let names = Arc::new(OnceLock::new());
-    let parts: [Methods; 20] = [
+    let parts: [Methods; 21] = [
         life::Methods { life: life.clone(), names: Arc::clone(&names) }.into_rpc().into(),
         daemon::Methods { life: life.clone(), service: service.clone() }.into_rpc().into(),
         project::Methods { service: service.clone() }.into_rpc().into(),
@@ -71,6 +73,7 @@ pub fn module(service: Service, life: Life) -> Methods {
         prompt::Methods { service: service.clone() }.into_rpc().into(),
         todo::Methods { service: service.clone() }.into_rpc().into(),
         checkpoint::Methods { service: service.clone() }.into_rpc().into(),
+        operation::Methods { service: service.clone() }.into_rpc().into(),
         context::Methods { service: service.clone() }.into_rpc().into(),
         config::Methods { service: service.clone() }.into_rpc().into(),
         model::Methods { service: service.clone() }.into_rpc().into(),

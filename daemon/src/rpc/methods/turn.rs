@@ -65,4 +65,16 @@ impl TurnApiServer for Methods {
         self.service.cancel(&from_wire::id("session", &session)?).await.map_err(api)?;
         Ok(Done {})
     }
+
+    async fn go_on(
+        &self,
+        context: &Extensions,
+        session: String,
+        idempotency_key: Option<String>,
+    ) -> RpcResult<AcceptedTurn> {
+        let session = from_wire::id("session", &session)?;
+        let client = super::client(context)?;
+        let accepted = self.service.continue_turn(&client, &session, idempotency_key).await.map_err(api)?;
+        Ok(AcceptedTurn { turn: accepted.turn.0, queued: accepted.queued })
+    }
 }

@@ -44,7 +44,7 @@ pub(super) fn image_folder(project_folder: &Path) -> PathBuf {
 }
 
 /// What stands at these paths now.
-async fn look(paths: BTreeSet<String>) -> Result<BTreeMap<String, Now>, ApiError> {
+pub(super) async fn look(paths: BTreeSet<String>) -> Result<BTreeMap<String, Now>, ApiError> {
     let look = || paths.into_iter().map(|path| (path.clone(), disk::look(&path))).collect();
     tokio::task::spawn_blocking(look).await.map_err(|error| fault(&error))
 }

@@ -57,7 +57,7 @@ impl Service {
         };
         let setup = handle.project.turn(id, client, &chosen).await?;
         let text = ingest::string(Source::User, ask.text);
-        let prompt = Prompt { text, key: None, attachments: ask.attachments };
+        let prompt = Prompt { text, key: None, attachments: ask.attachments, goes_on: None };
         let copy = Box::new(setup.clone());
         let dry = handle.ask(|reply| Msg::Dry { setup: copy, prompt, reply }).await??;
         let Some(dry) = dry else { return Ok(None) };

@@ -173,6 +173,7 @@ fn ask(id: u64, call: u64) -> Ask {
         changes: Vec::new(),
         plan: None,
         reason: "commands are asked for".into(),
+        repeats: None,
         options: vec![AskOption { kind: AskChoice::AllowOnce, label: "Allow".into(), rules: Vec::new() }],
         resolution: None,
     }

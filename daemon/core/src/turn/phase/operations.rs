@@ -82,10 +82,7 @@ impl Machine {
         let target = prepared.targets.first().map(|target| target.path.as_str()).unwrap_or_default();
         let paths: Vec<&str> = prepared.changes.iter().map(|change| change.path.as_str()).collect();
         let command = prepared.command.as_deref();
-        self.unsettled
-            .iter()
-            .rfind(|earlier| earlier.is_repeated_by(spec.name, target, command, &paths))
-            .cloned()
+        self.unsettled.iter().rfind(|earlier| earlier.is_repeated_by(spec.name, target, command, &paths)).cloned()
     }
 
     /// Counts that the same was proposed again, and says what becomes of it. What one answer proposes several times is
@@ -164,7 +161,9 @@ impl Machine {
             text.push_str(&line);
         }
         if operation.is_unsettled() {
-            text.push_str("\nThis does not settle it. Look at what it should have made, or ask the user, before you do it again.");
+            text.push_str(
+                "\nThis does not settle it. Look at what it should have made, or ask the user, before you do it again.",
+            );
         }
         Outcome { status: Status::Ok, body: Body::Text(text) }
     }
@@ -213,7 +212,10 @@ fn told(operation: &Operation, revision: Revision) -> String {
         OpState::Running if operation.background => {
             format!("{call} {what}\nIt goes on in the background; `task_output` shows how far it is.")
         }
-        state => format!("{call} {what}\nIts end was seen: it is {}. Its files as they are now, at {revision}:", state.word()),
+        state => format!(
+            "{call} {what}\nIts end was seen: it is {}. Its files as they are now, at {revision}:",
+            state.word()
+        ),
     }
 }
 

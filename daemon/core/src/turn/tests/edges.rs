@@ -19,7 +19,12 @@ use crate::transcript::batch::SessionState;
 use crate::transcript::item::ItemBody;
 
 fn keyed(world: &mut World, text: &str, key: &str) {
-    world.input(InputBody::Prompt(Prompt { text: text.into(), key: Some(key.into()), attachments: vec![], goes_on: None }));
+    world.input(InputBody::Prompt(Prompt {
+        text: text.into(),
+        key: Some(key.into()),
+        attachments: vec![],
+        goes_on: None,
+    }));
 }
 
 fn ends(world: &World) -> Vec<(TurnNo, TurnEnd)> {

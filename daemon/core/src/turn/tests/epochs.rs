@@ -170,7 +170,12 @@ fn a_prompt_that_is_refused_leaves_an_epoch_that_goes_on_after_a_restart() {
         let mut world = world();
         turn(&mut world);
         hold(&mut world, true);
-        world.input(InputBody::Prompt(Prompt { text: "x".repeat(600_000), key: None, attachments: vec![], goes_on: None }));
+        world.input(InputBody::Prompt(Prompt {
+            text: "x".repeat(600_000),
+            key: None,
+            attachments: vec![],
+            goes_on: None,
+        }));
         collect(&mut world);
         assert_eq!((world.stored.epochs.len(), world.stored.requests.len()), (2, 1));
         if restarted {

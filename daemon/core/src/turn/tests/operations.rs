@@ -192,10 +192,10 @@ fn the_same_command_is_held_back_once_and_then_asked_about_in_every_mode() {
     command(&mut world, "make");
     let ask = world.stored.asks.values().last().expect("a question").clone();
     assert!(ask.reason.contains("c1 (run_terminal_cmd make)") && ask.resolution.is_none(), "{}", ask.reason);
-    assert_eq!(ask.options.iter().map(|option| option.kind).collect::<Vec<_>>(), [
-        AskChoice::AllowOnce,
-        AskChoice::Reject
-    ]);
+    assert_eq!(
+        ask.options.iter().map(|option| option.kind).collect::<Vec<_>>(),
+        [AskChoice::AllowOnce, AskChoice::Reject]
+    );
     world.input(InputBody::Answer { ask: ask.id, choice: AskChoice::Reject, advice: None });
     assert_eq!((states(&world, 4), unsettled_now(&world)), (OpState::Denied, vec![CallId(1)]));
 
@@ -309,12 +309,16 @@ fn inspecting_tells_and_records_what_is_found() {
     assert_eq!(verdict(&world, 1), Some((Verdict::Changed, FoundBy::Inspection)));
 
     let (_, text) = inspects(&mut world, 3, r#"{"operation_id":" `c1` "}"#, &[("/w/a", Some("a1"))]);
-    assert!(text.starts_with("c1 write /w/a\nVerdict: applied: ") && !text.contains("before you do it again"), "{text}");
+    assert!(
+        text.starts_with("c1 write /w/a\nVerdict: applied: ") && !text.contains("before you do it again"),
+        "{text}"
+    );
     assert_eq!((verdict(&world, 1), unsettled_now(&world)), (Some((Verdict::Applied, FoundBy::Inspection)), vec![]));
     assert_eq!(changed(&world), [CallId(1), CallId(1)]);
 
     // What is settled is told as it was settled, with the files as they are.
-    let (_, text) = inspects(&mut world, 4, r#"{"operation_id":"c1","target":"/w/b"}"#, &[("/w/a", None), ("/w/b", None)]);
+    let (_, text) =
+        inspects(&mut world, 4, r#"{"operation_id":"c1","target":"/w/b"}"#, &[("/w/a", None), ("/w/b", None)]);
     assert!(text.contains("Verdict: applied") && text.contains("/w/b is not there; it is not a file of c1"), "{text}");
     assert_eq!(changed(&world).len(), 2);
     reply(&mut world, vec![super::behaviour::text("Done.")], StopReason::EndTurn);
@@ -326,7 +330,11 @@ fn inspecting_tells_and_records_what_is_found() {
 fn an_id_that_is_none_is_told_with_those_that_are_open() {
     let mut world = unknown_command();
     for (id, arguments, words) in [
-        (2, r#"{"operation_id":"make"}"#, "`make` is no operation; ids look like c7. Open are: c1 (run_terminal_cmd make)."),
+        (
+            2,
+            r#"{"operation_id":"make"}"#,
+            "`make` is no operation; ids look like c7. Open are: c1 (run_terminal_cmd make).",
+        ),
         (3, r#"{"operation_id":"c99"}"#, "This session has no operation c99. Open are: c1 (run_terminal_cmd make)."),
     ] {
         assert_eq!(inspects(&mut world, id, arguments, &[]), (Status::Failed, words.to_owned()));

@@ -55,8 +55,10 @@ fn prepared(world: &World, call: &Call, dice: Dice) -> Result<Prepared, String> 
     if call.tool == "apply_patch" {
         let version = format!("v{}-{}", call.id, world.stored.events.len());
         let paths = ["/w/f1", "/w/f2"];
-        changes = paths.iter().take(usize::from(dice.2 % 2) + 1).map(|path| world.disk.change(path, &version)).collect();
-        targets = changes.iter().map(|change| Target { path: change.path.clone(), zone: targets[0].zone.clone() }).collect();
+        changes =
+            paths.iter().take(usize::from(dice.2 % 2) + 1).map(|path| world.disk.change(path, &version)).collect();
+        targets =
+            changes.iter().map(|change| Target { path: change.path.clone(), zone: targets[0].zone.clone() }).collect();
     }
     let nested = InstructionSource { path: "/w/sub/AGENTS.md".into(), text: format!("Nested {}.", dice.2 % 2) };
     Ok(Prepared {

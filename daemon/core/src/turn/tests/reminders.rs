@@ -63,7 +63,11 @@ fn a_crash_in_the_middle_of_an_effect_is_told_with_what_is_unknown() {
     reply(&mut world, vec![call("run_terminal_cmd", r#"{"command":"make"}"#)], StopReason::ToolCalls);
     prepare(&mut world, Some("make"));
     world.crash(Api::OpenaiChat);
-    check(world, MetaCause::UnknownOperations, "- c1 run_terminal_cmd make: cannot tell whether, or how far, it took effect\n");
+    check(
+        world,
+        MetaCause::UnknownOperations,
+        "- c1 run_terminal_cmd make: cannot tell whether, or how far, it took effect\n",
+    );
 }
 
 #[test]

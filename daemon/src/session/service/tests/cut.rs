@@ -35,6 +35,7 @@ async fn leave_asking(place: &Place) {
         changes: Vec::new(),
         plan: None,
         reason: "it runs a command".into(),
+        repeats: None,
         options: vec![option(AskChoice::AllowOnce), option(AskChoice::Reject)],
         resolution: None,
     };
