@@ -43,6 +43,7 @@ async fn cost(content: &[u8], edits: Vec<Value>, expected: impl FnOnce(&[u8]) ->
         protected: [data].into(),
         writable: [].into(),
         secret_env: [].into(),
+        tests: std::sync::Arc::default(),
     };
     let args = json!({"file_path": "large.txt", "edits": edits});
     let call = Call { id: CallId(1), tool: "MultiEdit".to_owned(), args };

@@ -2,8 +2,8 @@
 //! form; a test compares the two.
 
 use crate::{
-    auth, checkpoint, config, context, daemon, editor, error, event, hello, history, life, memory, model, operation,
-    permission, project, prompt, request, rule, session, skill, todo, transcript, turn, version,
+    auth, checkpoint, config, context, daemon, editor, error, event, evidence, hello, history, life, memory, model,
+    operation, permission, project, prompt, request, rule, session, skill, task, todo, transcript, turn, version,
 };
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -91,6 +91,9 @@ fn methods(types: &mut SchemaGenerator) -> Map<String, Value> {
         "skill/list": skill::ListParams => skill::ListResult;
         "prompt/list": prompt::ListParams => prompt::ListResult;
         "todo/get": todo::GetParams => todo::GetResult;
+        "task/get": task::GetParams => task::TaskState;
+        "task/set": task::SetParams => task::TaskState;
+        "evidence/get": evidence::GetParams => evidence::Evidence;
         "checkpoint/list": checkpoint::ListParams => checkpoint::ListResult;
         "checkpoint/diff": checkpoint::DiffParams => checkpoint::DiffResult;
         "checkpoint/restore": checkpoint::RestoreParams => checkpoint::RestoreResult;

@@ -1,5 +1,5 @@
 // Made by `node generate.mjs` from ../schema/plimsoll.schema.json: change the Rust types, not this file.
-// schema: b9fa21dd09894f1d
+// schema: eccb53723d97b53a
 
 /**
  * The version of the protocol that these types describe.
@@ -1318,6 +1318,14 @@ export interface SessionRewindParams {
    * The first turn that leaves the model's view; all later ones leave it too.
    */
   turn: number;
+  /**
+   * Undo what these turns wrote, before they leave. When a file cannot simply be restored, nothing is changed.
+   */
+  files?: boolean | null;
+  /**
+   * With `files`: leave out the files that cannot simply be restored.
+   */
+  skip?: boolean | null;
   /**
    * The client's key for this call.
    */

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 /// The worlds, for the message of a failure.
 const WORLDS: &str = "`new` (a workspace with Makefile and a.rs), `session` (its project is open, a session is attached), \
     `talked` (a turn has ended), `turn` (a turn runs), `ask` (a turn waits for a1, the command of c1), `worked` (turn 1 has \
-    read, run a command that is granted for ever, written new.rs by c3, kept the memory m1 and a todo list), `cut` (the daemon \
+    read, run a command that is granted for ever, written new.rs by c3, kept the memory m1, a todo list and a task), `cut` (the daemon \
     was killed while the command of c1 ran, and is back)";
 
 /// A machine in the state that an example needs.
@@ -31,6 +31,8 @@ struct World {
     subscription: Value,
     /// The session as an export.
     export: Value,
+    /// What the first call showed.
+    evidence: Value,
     /// Where the project could be moved to.
     elsewhere: Workspace,
     // These live as long as the turn runs.
@@ -61,6 +63,10 @@ fn script(world: &str, gate: &Gate) -> Vec<Step> {
             Step::calls([call(
                 "todo_write",
                 json!({"merge": false, "todos": [{"id": "1", "content": "Fix the parser", "status": "in_progress"}]}),
+            )]),
+            Step::calls([call(
+                "update_task",
+                json!({"goal": "Fix the parser", "constraints": [{"quote": "Fix the parser"}], "phase": "implement"}),
             )]),
             Step::say("Done."),
         ],
@@ -94,6 +100,7 @@ impl World {
             session: Value::Null,
             subscription: Value::Null,
             export: Value::Null,
+            evidence: Value::Null,
             elsewhere: Workspace::new(),
             _server: server,
             _gate: gate,
@@ -113,7 +120,13 @@ impl World {
                 world.client.start(&session, "Fix the build").await;
                 world.client.asked(&session).await;
             }
-            "worked" => world.work(&session).await,
+            "worked" => {
+                world.work(&session).await;
+                let events = world.client.events();
+                let first = events.iter().find(|event| event["item"]["kind"] == "toolResult").expect("a result");
+                let revision = first["item"]["revision"].as_str().expect("a revision");
+                world.evidence = json!(format!("e/c1@{revision}"));
+            }
             "cut" => world.cut(&session).await,
             _ => {}
         }
@@ -172,6 +185,7 @@ impl World {
                 "k3f9-app" => self.project.clone(),
                 "01jd" => self.session.clone(),
                 "sub-1" => self.subscription.clone(),
+                "e/c1@r1" => self.evidence.clone(),
                 "local" => json!("test"),
                 "local/large" => json!("test/scripted"),
                 "/home/u/new/app" => json!(self.elsewhere.text()),

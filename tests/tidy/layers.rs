@@ -39,8 +39,8 @@ const PROTOCOL_USERS: &[&str] = &["acp", "cli", "rpc"];
 const FLOORS: &[&[&str]] = &[
     &["escape", "id", "ingest", "media", "path", "prompt", "time", "tokens"],
     &["edit", "tool", "workspace"],
-    &["event", "ledger", "model", "permission", "transcript"],
-    &["checkpoint", "context", "task"],
+    &["event", "ledger", "model", "permission", "task", "transcript", "verification"],
+    &["checkpoint", "context"],
     &["compaction", "reminder"],
     &["turn"],
 ];

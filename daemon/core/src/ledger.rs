@@ -4,10 +4,12 @@
 //! and what has in fact changed ([`Finding`]). An operation whose end was not seen stays `unknown` for good; what evidence
 //! or the user says of it later is its finding, which settles it or does not.
 
+mod changed;
 mod finding;
 mod settling;
 mod told;
 
+pub use changed::changed_files;
 pub use finding::{FileFinding, Finding, FoundBy, SeenFile, Stands, Verdict, judge};
 pub use settling::Resolution;
 pub use told::file_lines;

@@ -8,6 +8,7 @@ mod memories;
 mod ops;
 mod setup;
 mod store;
+mod task;
 mod undo;
 
 pub use chat::{Chat, Completions};
@@ -18,6 +19,7 @@ pub use memories::{Memories, MemoriesAction};
 pub use ops::{Ops, OpsAction, OpsList, OpsOf, OpsResolution};
 pub use setup::{Setup, SetupEditor, SetupService, SetupWhat};
 pub use store::{Project, ProjectAction, Search, Sessions, SessionsAction, SessionsList, Transcript, TranscriptAction};
+pub use task::{Evidence, Task};
 pub use undo::Undo;
 
 use super::{
@@ -40,6 +42,7 @@ Examples:
   plimsoll sessions                                    what was talked about here
   plimsoll show ID                                     one conversation
   plimsoll search \"parse error\"                        who said that, and where
+  plimsoll task                                        its goal, your demands, what enforces them
   plimsoll undo                                        take back what the last turn wrote into files
   plimsoll ops                                         calls whose end was not seen, and what became of them
   plimsoll inspect                                     what the model will see, layer by layer
@@ -92,6 +95,12 @@ other text refuses with this advice. What s and a store is shown.")]
     Transcript(Transcript),
     /// Print the transcript of a session
     Show(Show),
+    /// Show the task of a session: goal, your demands and what enforces them, findings
+    #[command(after_help = task::TASK_HELP)]
+    Task(Task),
+    /// Show what a call showed, and whether that is still so
+    #[command(after_help = task::EVIDENCE_HELP)]
+    Evidence(Evidence),
     /// List or revoke what was allowed for good in a project
     #[command(after_help = "\
 Examples:
@@ -309,6 +318,8 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Ok(Command::Project(arguments)) => projects::project(&arguments),
         Ok(Command::Transcript(arguments)) => projects::transcript(&arguments),
         Ok(Command::Show(show)) => show::main(&show),
+        Ok(Command::Task(arguments)) => super::task::task(&arguments),
+        Ok(Command::Evidence(arguments)) => super::task::evidence(&arguments),
         Ok(Command::Grants(grants)) => permissions::grants(&grants),
         Ok(Command::Memories(arguments)) => super::memories::run(&arguments),
         Ok(Command::Trust(trust)) => permissions::trust(&trust),

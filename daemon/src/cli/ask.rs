@@ -283,8 +283,12 @@ impl Watch<'_> {
             out::json(&event)?;
         }
         match event.event {
-            Event::TurnCompleted { turn, stop_reason, message, usage, cost, .. } if turn == self.turn => {
+            Event::TurnCompleted { turn, stop_reason, message, usage, cost, files, verification, .. }
+                if turn == self.turn =>
+            {
                 self.screen.completed(usage, cost);
+                let facts = self.screen.facts(&files, verification.as_ref());
+                self.show(facts)?;
                 return Ok(Some(Ended { reason: stop_reason, message }));
             }
             Event::PermissionAsked { ask } if ask.resolution.is_none() && ask.turn == self.turn => {

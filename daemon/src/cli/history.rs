@@ -48,7 +48,7 @@ pub fn fork(arguments: &Fork) -> ExitCode {
 }
 
 /// The session that was named, else the latest of this folder.
-async fn session(client: &RpcClient, given: Option<&str>) -> Result<String, CommandError> {
+pub(super) async fn session(client: &RpcClient, given: Option<&str>) -> Result<String, CommandError> {
     if let Some(session) = given {
         return Ok(session.to_owned());
     }

@@ -35,6 +35,7 @@ mod show;
 mod socket;
 mod start;
 mod successor;
+mod task;
 mod undo;
 mod wiring;
 

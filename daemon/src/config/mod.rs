@@ -18,6 +18,7 @@ mod resolve;
 pub mod schema;
 mod settings;
 mod sources;
+mod tests_choice;
 mod write;
 
 pub use change::{Change, typed};
@@ -28,4 +29,5 @@ pub use plimsoll_core::permission::policy::{Mode as PermissionMode, UnknownMode}
 pub use prompts::{OwnTexts, PromptChoice, TextFiles};
 pub use resolve::{Config, FoundKey, OFFLINE_MODEL, Overrides, parse_mode};
 pub use settings::{Layer, Setting, Source, known_key};
+pub use tests_choice::TestsChoice;
 pub use write::WriteError;

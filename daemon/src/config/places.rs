@@ -45,6 +45,8 @@ impl Places {
         self.maybe("limits.max_steps_per_turn", raw.max_steps_per_turn.as_ref());
         self.maybe("limits.session_cost", raw.session_cost.as_ref());
         self.maybe("daemon.idle_stop_minutes", raw.idle_stop_minutes.as_ref());
+        self.maybe("tests.command", raw.tests.command.as_ref());
+        self.maybe("tests.timeout_minutes", raw.tests.timeout_minutes.as_ref());
         self.maybe("consent.offer", raw.offer.as_ref());
         for rule in &raw.permissions.rules {
             self.add(list_of(rule.value.0), &rule.place);

@@ -9,6 +9,7 @@ mod prompt;
 mod provider;
 mod sources;
 mod table;
+mod tests_table;
 
 pub use context::{RESULT_TOKENS_MAX, RESULT_TOKENS_MIN, RawContext};
 pub use leaves::{Leaf, leaves, without_line};
@@ -16,6 +17,7 @@ pub use permissions::{RawPermissions, rule};
 pub use prompt::RawPrompt;
 pub use provider::{CACHE_LIFETIME_LIMIT, OUTPUT_LIMIT, RawProvider, TEMPERATURE_MAX, TOKENS_LIMIT, WINDOW_MIN};
 pub use sources::RawSources;
+pub use tests_table::{RawTests, TESTS_MINUTES_LIMIT};
 
 use super::error::{ConfigError, Place};
 use std::collections::BTreeMap;
@@ -58,6 +60,8 @@ pub struct RawConfig {
     pub idle_stop_minutes: Option<Located<u32>>,
     /// `[rules]` and `[skills]`.
     pub sources: RawSources,
+    /// `[tests]`.
+    pub tests: RawTests,
     /// `consent.offer`: whether `plimsoll ask` offers keys and servers that it finds.
     pub offer: Option<Located<bool>>,
     /// `[providers.X]`.
@@ -118,6 +122,9 @@ impl RawConfig {
             daemon.finish();
         }
         raw.sources = RawSources::parse(&mut top)?;
+        if let Some(tests) = top.table("tests")? {
+            raw.tests = RawTests::parse(tests)?;
+        }
         if let Some(mut consent) = top.table("consent")? {
             raw.offer = consent.boolean("offer")?;
             consent.finish();

@@ -18,6 +18,7 @@ use super::places::Places;
 use super::prompts::PromptChoice;
 use super::raw::{Located, MAX_STEPS_LIMIT, RawConfig, RawContext, RawProvider, bad_model_id, split_model_id};
 use super::sources::Sources;
+use super::tests_choice::TestsChoice;
 use crate::provider::endpoint::{Endpoint, KeySource};
 use found::found_keys;
 use plimsoll_core::model::catalog::{Catalog, ModelProfile, ProviderEntry};
@@ -85,6 +86,8 @@ pub struct Config {
     pub permissions: Permissions,
     /// Which texts for the model are read beside Plimsoll's own.
     pub sources: Sources,
+    /// How the project's tests are run.
+    pub tests: TestsChoice,
     /// The texts of new sessions.
     pub prompts: PromptChoice,
     /// The language of answers; none: that of the prompt.
@@ -165,6 +168,8 @@ impl Config {
         sources.add(managed.sources.clone());
         sources.add(user.sources);
         let permissions = Permissions::of_user(user.permissions, &mut warnings)?;
+        let mut tests = TestsChoice::default();
+        tests.add(user.tests);
         let mut prompts = PromptChoice::default();
         prompts.add(user.prompt);
         let (model_id, model_place) = match user.model {
@@ -176,6 +181,7 @@ impl Config {
             model_place,
             permissions,
             sources,
+            tests,
             prompts,
             language: user.language.map(|language| language.value),
             max_steps_per_turn: user.max_steps_per_turn.map_or(DEFAULT_MAX_STEPS, |steps| steps.value),
@@ -243,6 +249,7 @@ impl Config {
         }
         self.permissions.add_managed(managed.permissions)?;
         self.prompts.add(managed.prompt);
+        self.tests.add(managed.tests);
         if let Some(language) = managed.language {
             self.language = Some(language.value);
         }

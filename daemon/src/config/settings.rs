@@ -148,6 +148,11 @@ impl Config {
         for (key, (list, from)) in ["rules.foreign", "skills.paths"].into_iter().zip(self.sources.written()) {
             add(key, texts(list), from);
         }
+        let command = self.tests.command.as_ref().map(|(command, _)| command.as_str());
+        add("tests.command", Value::from(command), places.of("tests.command"));
+        let minutes = "tests.timeout_minutes";
+        add(minutes, Value::from(self.tests.minutes()), places.of(minutes));
+        add("tests.writes", texts(&self.tests.writes), self.tests.writes_places());
         add("consent.offer", Value::from(self.offers()), places.of("consent.offer"));
         settings.extend(self.providers_as_written(folders)?);
         Ok(settings)

@@ -7,6 +7,8 @@ pub mod operation;
 mod page;
 pub mod request;
 pub mod search;
+pub mod task;
+mod tests_run;
 
 pub use page::page;
 
@@ -19,7 +21,7 @@ use crate::session::api::{
 use plimsoll_core::event::{Ask, AskChoice, AskResolution, Delta, EventBody, TurnEnd, Verified};
 use plimsoll_core::media::Image;
 use plimsoll_core::model::usage::Usage;
-use plimsoll_core::tool::outcome::{Body, Exit, Status, Todo, TodoStatus};
+use plimsoll_core::tool::outcome::{Body, Exit, Todo, TodoStatus};
 use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::transcript::item::{Item, ItemBody, MetaCause, NoticeCause};
 use plimsoll_protocol::{event, history, memory, permission, project, session, transcript};
@@ -188,13 +190,7 @@ fn body(body: &ItemBody, projection: Option<&str>) -> transcript::ItemBody {
         ItemBody::ToolResult(result) => transcript::ItemBody::ToolResult {
             call: result.call.to_string(),
             tool: result.tool.clone(),
-            status: match result.outcome.status {
-                Status::Ok => transcript::CallStatus::Ok,
-                Status::Failed => transcript::CallStatus::Failed,
-                Status::Denied => transcript::CallStatus::Denied,
-                Status::Cancelled => transcript::CallStatus::Cancelled,
-                Status::Unknown => transcript::CallStatus::Unknown,
-            },
+            status: task::call_status(result.outcome.status),
             text: projection.map(str::to_owned),
             data: Some(result_data(&result.outcome.body)),
             revision: result.revision.to_string(),
@@ -300,6 +296,7 @@ pub fn result_data(body: &Body) -> Value {
             "gap": task.gap.map(|(start, end)| json!({ "start": start, "end": end })),
             "run": result_data(&Body::Command(task.run.clone())),
         }),
+        Body::Tests(tests) => tests_run::wire(tests, result_data(&Body::Command(tests.run.clone()))),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::session::api::TranscriptPage;
 use plimsoll_core::event::{AskOption, Event, TurnFacts};
 use plimsoll_core::id::{AskId, CallId, ItemNo, Revision, Seq, StepNo, TurnNo};
 use plimsoll_core::time::Timestamp;
-use plimsoll_core::tool::outcome::{CommandRun, Outcome, Output};
+use plimsoll_core::tool::outcome::{CommandRun, Outcome, Output, Status};
 use plimsoll_core::transcript::item::{AssistantText, ToolResult, UserMessage};
 use plimsoll_core::transcript::rewound::OutOfView;
 use std::collections::BTreeMap;

@@ -5,10 +5,12 @@ use super::checkpoint::{Undo, Undone};
 use super::driver::Driver;
 use super::operations::Asked;
 use super::setup::TurnSetup;
+use super::task::TaskInfo;
 use plimsoll_core::checkpoint::How;
 use plimsoll_core::id::{CallId, TurnNo};
 use plimsoll_core::ledger::Operation;
 use plimsoll_core::permission::policy::Mode;
+use plimsoll_core::task::change::Change;
 use plimsoll_core::tool::outcome::TaskEnd;
 use plimsoll_core::turn::input::{InputBody, Prompt};
 use plimsoll_core::turn::preview::Dry;
@@ -107,6 +109,18 @@ pub enum Msg {
         key: Option<String>,
         /// Answered once it is stored.
         reply: oneshot::Sender<Result<AcceptedTurn, ApiError>>,
+    },
+    /// A client wants to know the task.
+    Task {
+        /// The task.
+        reply: oneshot::Sender<Result<TaskInfo, ApiError>>,
+    },
+    /// A client changes the task.
+    SetTask {
+        /// What changes.
+        change: Box<Change>,
+        /// The task, once it is stored.
+        reply: oneshot::Sender<Result<TaskInfo, ApiError>>,
     },
     /// The conversation goes back.
     Rewind {
@@ -217,6 +231,12 @@ async fn take(driver: &mut Driver, message: Msg, closing: &mut Vec<oneshot::Send
         }
         Msg::Undo { undo, reply } => {
             let _ = reply.send(driver.undo(undo).await);
+        }
+        Msg::Task { reply } => {
+            let _ = reply.send(driver.task().await);
+        }
+        Msg::SetTask { change, reply } => {
+            let _ = reply.send(driver.set_task(*change).await);
         }
         Msg::Rewind { reply, .. } if !closing.is_empty() => {
             let _ = reply.send(Err(closing_error()));

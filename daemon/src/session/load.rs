@@ -122,7 +122,7 @@ pub(super) async fn recover_session(
     Ok(())
 }
 
-async fn load(store: &ProjectStore, id: &SessionId) -> Result<Loaded, StoreError> {
+pub(super) async fn load(store: &ProjectStore, id: &SessionId) -> Result<Loaded, StoreError> {
     let view = store.load_view(id).await?;
     let answered = store.granted(id).await?;
     let chosen = answered.iter().flat_map(|ask| {
@@ -157,8 +157,9 @@ fn loaded(view: LoadedView, grants: Vec<Rule>) -> Loaded {
         grants,
         untold: view.untold,
         shown: view.shown,
-        task: None,
-        verification: None,
+        task: view.task,
+        turn_files: view.turn_files,
+        verification: view.verification,
         todos: view.todos,
         before_plan: view.before_plan.and_then(|mode| mode.parse().ok()),
         open_calls: open_calls(&view.items),

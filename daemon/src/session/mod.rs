@@ -26,6 +26,7 @@ mod rewind;
 pub mod service;
 mod setup;
 mod subscription;
+pub mod task;
 mod tasks;
 pub mod transfer;
 mod whole;

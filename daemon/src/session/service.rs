@@ -25,8 +25,6 @@ use crate::store::{ProjectStore, Stores};
 use crate::tool::Tool;
 use crate::tool::registry::Registry;
 use crate::tool::run_terminal_cmd::RunTerminalCmd;
-use crate::tool::stop_task::StopTask;
-use crate::tool::task_output::TaskOutput;
 use plimsoll_core::id::{ProjectKey, Seq, SessionId};
 use plimsoll_core::permission::policy::Mode;
 use plimsoll_core::transcript::batch::SessionState;
@@ -51,11 +49,13 @@ mod models;
 mod permissions;
 mod relocate;
 mod search;
+mod task;
 mod work;
 
 pub(super) use create::{base_prompt_flaw, new_session_id};
 pub use fork::NewFork;
 pub use knowledge::TextInForce;
+pub use task::{EvidenceInfo, FileNow, Standing};
 
 /// See the module's head.
 #[derive(Clone)]
@@ -94,7 +94,7 @@ impl Service {
         let shared = Shared {
             folders,
             daemon_env,
-            registry: Registry::new(with_tasks(commands, &background)),
+            registry: Registry::with_commands(commands, sandbox.helper.clone(), &background),
             background,
             http: Arc::new(Http::new()),
             editors: Editors::default(),
@@ -469,12 +469,6 @@ impl Service {
         }
         self.inner.stores.close().await;
     }
-}
-
-/// The tool that runs commands, and those that look after what goes on in the background.
-fn with_tasks(commands: Arc<dyn Tool>, background: &Arc<Background>) -> [Arc<dyn Tool>; 3] {
-    let (output, stop) = (TaskOutput::new(Arc::clone(background)), StopTask::new(Arc::clone(background)));
-    [commands, Arc::new(output), Arc::new(stop)]
 }
 
 fn not_found(id: &SessionId) -> ApiError {

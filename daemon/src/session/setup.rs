@@ -14,8 +14,8 @@ use crate::process::{Helper, background::Background, key_command};
 use crate::provider::endpoint::{Endpoint, Secret};
 use crate::provider::{self, Http, KeyAt};
 use crate::store::{MEMORIES, ProjectRecord, Stores};
-use crate::tool::ToolEnv;
 use crate::tool::registry::Registry;
+use crate::tool::{TestsEnv, ToolEnv};
 use crate::workspace::instructions;
 use crate::workspace::rules::{Sources, Texts, skills};
 use crate::workspace::{ClientFacts, Workspace};
@@ -250,6 +250,7 @@ impl Project {
                 pre_images: self.folder.join("pre-images"),
                 writable: writable.into(),
                 secret_env: config.secret_env().into(),
+                tests: Arc::new(tests_env(&config)),
             }),
             workspace,
             config_folder: self.shared.folders.config.clone(),
@@ -409,6 +410,13 @@ impl TurnSetup {
 /// The canonical form of a path, itself where it does not exist.
 pub(super) fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// How the project's tests are run.
+fn tests_env(config: &Config) -> TestsEnv {
+    let tests = &config.tests;
+    let command = tests.command.as_ref().map(|(command, place)| (command.clone(), place.to_string()));
+    TestsEnv { command, timeout: tests.timeout(), writes: tests.writes.clone() }
 }
 
 /// The key that the model needs is not there.

@@ -7,7 +7,7 @@ use super::plan;
 use super::setup::TurnSetup;
 use crate::provider::Http;
 use crate::store::ProjectStore;
-use crate::tool::{Tool, ToolEnv, ToolEvent, ToolRun};
+use crate::tool::{Moment, Observation, Tool, ToolEnv, ToolEvent, ToolRun};
 use crate::workspace::Workspace;
 use plimsoll_core::event::Delta;
 use plimsoll_core::id::{CallId, RequestNo, SessionId, TurnNo};
@@ -29,6 +29,10 @@ use tokio_util::sync::CancellationToken;
 
 /// Events of a running tool that may wait for its session.
 const TOOL_EVENTS: usize = 64;
+
+/// How long a tool that must know what the files are like waits for that: a very large tree on a busy machine is looked through
+/// by then.
+const OBSERVE: Duration = Duration::from_secs(20);
 
 /// Where a task sends what it found, with the machine that it works for: numbers of calls and requests that were never
 /// stored are given out again by the next machine.
@@ -131,7 +135,11 @@ pub(super) async fn run_tool(run: Run, mailbox: Mailbox) {
     let Run { tool, call, prepared, leave, env, workspace, memories, session, hub, cancel } = run;
     let id = call.id;
     let mut goes_on = None;
-    let changes_files = spec::find(&call.tool).is_some_and(|spec| spec.class != Class::Read);
+    let class = spec::find(&call.tool).map(|spec| spec.class);
+    let changes_files = class.is_some_and(|class| class != Class::Read);
+    let writes = if class == Some(Class::Write) { prepared.targets.clone() } else { Vec::new() };
+    // Said before and after it: whoever looks meanwhile must not take what it writes for another's.
+    workspace.wrote(&writes);
     let outcome = match tool {
         Some(tool) => {
             let (events, mut incoming) = mpsc::channel(TOOL_EVENTS);
@@ -146,6 +154,10 @@ pub(super) async fn run_tool(run: Run, mailbox: Mailbox) {
                     ToolEvent::Memory(change, reply) => {
                         // A tool that has given up waiting is told nothing; the change counts all the same.
                         let _ = reply.send(memories.change(change, &session, id).await);
+                    }
+                    ToolEvent::Observe { since, reply } => {
+                        // One that has given up waiting is told nothing.
+                        let _ = reply.send(observe(&workspace, since).await);
                     }
                     ToolEvent::Background(task) => goes_on = Some(task),
                     ToolEvent::Output(text) => {
@@ -165,6 +177,7 @@ pub(super) async fn run_tool(run: Run, mailbox: Mailbox) {
         }
         None => Outcome::failed(format!("{} cannot be run by this daemon.", call.tool)),
     };
+    workspace.wrote(&writes);
     let before = workspace.revision();
     let revision = if changes_files { workspace.observe(before).await.revision } else { before };
     send(&mailbox, InputBody::ToolFinished { call: id, outcome, revision }).await;
@@ -173,6 +186,15 @@ pub(super) async fn run_tool(run: Run, mailbox: Mailbox) {
         let end = task.ended().await;
         let _ = mailbox.sender.send(Msg::TaskEnded(end)).await;
     }
+}
+
+/// What the files are like now, beside an earlier moment.
+async fn observe(workspace: &Workspace, since: Option<Moment>) -> Option<Observation> {
+    let from = since.map_or_else(|| workspace.revision(), |moment| moment.revision);
+    let seen = workspace.observe_within(from, OBSERVE).await?;
+    let (writes, by_calls) = workspace.writes(since.map_or(u64::MAX, |moment| moment.writes));
+    let moment = Moment { revision: seen.revision, writes };
+    Some(Observation { moment, changed: seen.changed, added: seen.added, by_calls, complete: seen.complete })
 }
 
 pub(super) async fn load_result(store: ProjectStore, session: SessionId, call: CallId, of: CallId, mailbox: Mailbox) {

@@ -37,6 +37,8 @@ pub(super) struct Encoded {
     pub(super) prompt_key: Option<(String, u64)>,
     pub(super) title: Option<String>,
     pub(super) mode: Option<Mode>,
+    /// Stored form of the task.
+    pub(super) task: Option<String>,
     pub(super) revision: Option<u64>,
     /// The latest time in the batch.
     pub(super) at: i64,
@@ -229,6 +231,7 @@ pub(super) fn encode_now(batch: Batch, folder: &Path, database: &Path) -> Result
         prompt_key: batch.prompt_key.map(|(key, turn)| (key, turn.0)),
         title: batch.title,
         mode: batch.mode,
+        task: batch.task.as_ref().map(|task| codec::encode_record("task", task)).transpose().map_err(codec)?,
         revision: batch.revision.map(|revision| revision.0),
         at: i64::MIN,
         turn: 0,

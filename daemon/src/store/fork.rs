@@ -89,6 +89,7 @@ impl Sql<'_> {
             request,
         };
         self.copy(&shared, &fork.parent)?;
+        self.share_task(&reader, (parent, shared.fork), last, &shared.calls)?;
         let mode: Mode = row.mode.parse().unwrap_or_default();
         let batch = self.first_batch(&shared, mode, fork.at)?;
         self.commit(&fork.id, &encode_now(batch, Path::new(""), self.path)?)

@@ -40,6 +40,8 @@ mod search;
 mod sent;
 mod shared;
 mod stores;
+mod task;
+mod verified;
 mod write;
 mod writer;
 
@@ -62,3 +64,4 @@ pub use record::{
 };
 pub use search::{ItemHit, Room, Scanned, Search};
 pub use stores::Stores;
+pub use task::{Cited, Shown};

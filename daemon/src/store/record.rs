@@ -229,6 +229,12 @@ pub struct LoadedView {
     pub before_plan: Option<String>,
     /// The todo list as last written.
     pub todos: Vec<Todo>,
+    /// Files that the calls of `running_turn` are known to have changed, each once.
+    pub turn_files: Vec<String>,
+    /// The last run of the tests that is in the view.
+    pub verification: Option<plimsoll_core::verification::Verification>,
+    /// The task; none where there never was one.
+    pub task: Option<plimsoll_core::task::Task>,
     /// The project's revision that was last cited.
     pub revision: plimsoll_core::id::Revision,
 }

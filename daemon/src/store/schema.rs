@@ -38,6 +38,7 @@ pub(super) static PROJECT: Series = Series {
         migration!("project/0007_before_plan"),
         migration!("project/0008_archived_and_forked"),
         migration!("project/0009_forks_and_rewinds"),
+        migration!("project/0010_task"),
     ],
 };
 
@@ -63,6 +64,7 @@ pub(super) const OF_SESSION: &[&str] = &[
     "operation",
     "ask",
     "prompt_key",
+    "task",
     "epoch_blob",
     "request_blob",
     "request_end",

@@ -337,6 +337,9 @@ impl Sql<'_> {
                 params![sid, key, *turn as i64],
             )?;
         }
+        if let Some(task) = &batch.task {
+            self.put_task(sid, task)?;
+        }
         if let Some(revision) = batch.revision {
             self.execute("UPDATE project SET revision = max(revision, ?1)", [revision as i64])?;
         }

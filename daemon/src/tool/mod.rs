@@ -4,7 +4,9 @@
 
 use crate::process::background::Task;
 use futures_util::future::BoxFuture;
+use plimsoll_core::id::Revision;
 use plimsoll_core::ledger::ProcessMark;
+use plimsoll_core::path::WorkspacePath;
 use plimsoll_core::permission::leave::Leave;
 use plimsoll_core::tool::call::{Call, Prepared};
 use plimsoll_core::tool::outcome::Outcome;
@@ -12,6 +14,7 @@ use plimsoll_core::workspace::memory::Change;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +29,7 @@ pub mod multi_edit;
 pub mod read_file;
 pub mod registry;
 pub mod run_terminal_cmd;
+pub mod run_tests;
 pub mod scope;
 pub mod stop_task;
 pub mod string_replace;
@@ -89,6 +93,49 @@ pub struct ToolEnv {
     pub writable: Arc<[PathBuf]>,
     /// Names of variables that hold provider keys; never handed to a command.
     pub secret_env: Arc<[String]>,
+    /// How the project's tests are run, as far as the configuration says it.
+    pub tests: Arc<TestsEnv>,
+}
+
+/// See [`ToolEnv::tests`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestsEnv {
+    /// The command, with the place that names it, for people.
+    pub command: Option<(String, String)>,
+    /// How long a run may take.
+    pub timeout: Duration,
+    /// Patterns, from a root, of files that a run changes itself.
+    pub writes: Vec<String>,
+}
+
+impl Default for TestsEnv {
+    fn default() -> Self {
+        Self { command: None, timeout: Duration::from_mins(10), writes: Vec::new() }
+    }
+}
+
+/// A moment of the workspace, to be compared with a later one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// The revision.
+    pub revision: Revision,
+    /// How many paths calls of sessions had written.
+    pub writes: u64,
+}
+
+/// What the workspace is like, beside an earlier moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observation {
+    /// Now.
+    pub moment: Moment,
+    /// What changed since; a folder that went away ends in `/`.
+    pub changed: Vec<WorkspacePath>,
+    /// Those of them that were not there then.
+    pub added: Vec<WorkspacePath>,
+    /// What calls of sessions wrote since.
+    pub by_calls: Vec<WorkspacePath>,
+    /// Whether `changed` is all.
+    pub complete: bool,
 }
 
 /// What a running tool tells its session.
@@ -100,6 +147,14 @@ pub enum ToolEvent {
     Output(String),
     /// Something is to be remembered or forgotten; answered once that is committed, in words for the model.
     Memory(Change, oneshot::Sender<Result<String, String>>),
+    /// The files are to be looked at now, with what is pending applied, beside an earlier moment; answered by none when that
+    /// takes too long.
+    Observe {
+        /// The moment; none for this one.
+        since: Option<Moment>,
+        /// What was found.
+        reply: oneshot::Sender<Option<Observation>>,
+    },
     /// The command goes on in the background after its result; its end is to be told.
     Background(Arc<Task>),
 }

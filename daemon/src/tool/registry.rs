@@ -8,9 +8,14 @@ use super::grep::Grep;
 use super::list_dir::ListDir;
 use super::multi_edit::MultiEdit;
 use super::read_file::ReadFile;
+use super::run_tests::RunTests;
+use super::stop_task::StopTask;
 use super::string_replace::StringReplace;
+use super::task_output::TaskOutput;
 use super::update_memory::UpdateMemory;
 use super::write::Write;
+use crate::process::Helper;
+use crate::process::background::Background;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -36,6 +41,15 @@ impl Registry {
             Arc::new(UpdateMemory),
         ];
         Self { tools: own.into_iter().chain(more).map(|tool| (tool.name(), tool)).collect() }
+    }
+
+    /// The same with the tool that runs commands, those that look after what goes on in the background, and, where there is a
+    /// helper that starts commands, the one that runs the project's tests.
+    pub fn with_commands(commands: Arc<dyn Tool>, helper: Option<Helper>, background: &Arc<Background>) -> Self {
+        let (output, stop) = (TaskOutput::new(Arc::clone(background)), StopTask::new(Arc::clone(background)));
+        let tests = helper.map(|helper| -> Arc<dyn Tool> { Arc::new(RunTests::new(helper, Arc::clone(background))) });
+        let own: [Arc<dyn Tool>; 3] = [commands, Arc::new(output), Arc::new(stop)];
+        Self::new(own.into_iter().chain(tests))
     }
 
     /// The tool with this name.

@@ -40,6 +40,7 @@ impl Place {
             protected: [data].into(),
             writable: [].into(),
             secret_env: [].into(),
+            tests: std::sync::Arc::default(),
         };
         Self { dir, w, o, env }
     }

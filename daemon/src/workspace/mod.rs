@@ -22,7 +22,8 @@ pub use revision::Observed;
 
 use edited::Looks;
 use plimsoll_core::id::Revision;
-use plimsoll_core::tool::call::Target;
+use plimsoll_core::path::WorkspacePath;
+use plimsoll_core::tool::call::{Target, Zone};
 use plimsoll_core::workspace::{
     EditorState, Environment, FileVersion, GitBlock, InstructionSource, LayoutDir, UserEdit,
 };
@@ -205,6 +206,34 @@ impl Workspace {
         let tickets = self.request();
         self.wait(&tickets).await;
         lock(&self.0.revisions).since(since)
+    }
+
+    /// The same for whoever must know what the files are like: waits until the look that was asked for is done, at most
+    /// `wait`; none when it is not by then.
+    pub async fn observe_within(&self, since: Revision, wait: Duration) -> Option<Observed> {
+        let tickets = self.request();
+        let deadline = Instant::now() + wait;
+        for (refresher, ticket) in self.0.refreshers.iter().zip(tickets) {
+            if !refresher.wait(ticket, deadline).await {
+                return None;
+            }
+        }
+        Some(lock(&self.0.revisions).since(since))
+    }
+
+    /// A call of a session wrote these files.
+    pub fn wrote(&self, targets: &[Target]) {
+        let inside = |target: &Target| match &target.zone {
+            Zone::Root(path) => Some(path.clone()),
+            Zone::Readable | Zone::Plan | Zone::Protected | Zone::Outside => None,
+        };
+        lock(&self.0.revisions).wrote(targets.iter().filter_map(inside));
+    }
+
+    /// How many paths calls of sessions wrote until now, and those after there were `since`.
+    pub fn writes(&self, since: u64) -> (u64, Vec<WorkspacePath>) {
+        let revisions = lock(&self.0.revisions);
+        (revisions.writes(), revisions.written_since(since))
     }
 
     /// Ends what runs in the background and waits for it.

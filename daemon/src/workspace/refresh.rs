@@ -120,7 +120,7 @@ impl Shared {
             if let Ok(reading) = &reading
                 && !reading.changed.is_empty()
             {
-                lock(&self.revisions).step(reading.changed.clone());
+                lock(&self.revisions).step(reading.changed.clone(), reading.added.clone());
             }
             let elapsed = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
             tracing::debug!(elapsed, ok = reading.is_ok(), "root refreshed");

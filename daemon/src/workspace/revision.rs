@@ -3,18 +3,32 @@
 //! What is stored is the caller's affair: it gives the last number when it opens the workspace, and stores the numbers
 //! that its batches cite.
 
+use super::tree::dir::CHANGES_MAX;
 use plimsoll_core::id::Revision;
 use plimsoll_core::path::WorkspacePath;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Steps whose paths are kept: more than one turn's commands make.
 const STEPS_MAX: usize = 64;
+
+/// Paths written by calls that are remembered: more than sessions write while tests run.
+const WRITES_MAX: usize = 1_000;
 
 /// The number and its newest steps.
 #[derive(Debug)]
 pub struct Revisions {
     now: Revision,
-    steps: VecDeque<(Revision, Vec<WorkspacePath>)>,
+    steps: VecDeque<Step>,
+    /// Paths that calls of sessions wrote, each with how many were written until then.
+    written: VecDeque<(u64, WorkspacePath)>,
+    writes: u64,
+}
+
+#[derive(Debug)]
+struct Step {
+    revision: Revision,
+    changed: Vec<WorkspacePath>,
+    added: Vec<WorkspacePath>,
 }
 
 /// What an observation found.
@@ -25,6 +39,8 @@ pub struct Observed {
     /// What changed since the revision that was asked about; a folder that went away ends in `/`. At most 1,000 paths per
     /// step and root.
     pub changed: Vec<WorkspacePath>,
+    /// Those of `changed` that were not there then.
+    pub added: Vec<WorkspacePath>,
     /// Whether `changed` reaches back to the revision that was asked about.
     pub complete: bool,
     /// Whether a change may have been missed: it is found by looking at metadata, which files in very full folders and
@@ -35,7 +51,7 @@ pub struct Observed {
 impl Revisions {
     /// Begins one step after `last`: while no daemon ran, anything may have happened.
     pub fn after(last: Revision) -> Self {
-        Self { now: last.next(), steps: VecDeque::new() }
+        Self { now: last.next(), steps: VecDeque::new(), written: VecDeque::new(), writes: 0 }
     }
 
     /// The number now.
@@ -44,9 +60,9 @@ impl Revisions {
     }
 
     /// Content changed at these paths.
-    pub fn step(&mut self, changed: Vec<WorkspacePath>) {
+    pub fn step(&mut self, changed: Vec<WorkspacePath>, added: Vec<WorkspacePath>) {
         self.now = self.now.next();
-        self.steps.push_back((self.now, changed));
+        self.steps.push_back(Step { revision: self.now, changed, added });
         if self.steps.len() > STEPS_MAX {
             self.steps.pop_front();
         }
@@ -54,13 +70,45 @@ impl Revisions {
 
     /// What changed after `since`.
     pub fn since(&self, since: Revision) -> Observed {
-        let newer = self.steps.iter().filter(|(revision, _)| *revision > since);
+        let newer = self.steps.iter().filter(|step| step.revision > since);
         let count = newer.clone().count();
-        let mut changed: Vec<_> = newer.flat_map(|(_, paths)| paths.iter().cloned()).collect();
-        changed.sort_unstable();
-        changed.dedup();
-        let complete = self.now.0.saturating_sub(since.0) <= u64::try_from(count).unwrap_or(u64::MAX);
-        Observed { revision: self.now, changed, complete, approximate: true }
+        let whole = newer.clone().all(|step| step.changed.len() < CHANGES_MAX);
+        // What counts of a path is how it was at first: one that was changed and then made anew was there.
+        let mut first: BTreeMap<&WorkspacePath, bool> = BTreeMap::new();
+        for step in newer {
+            for path in &step.changed {
+                first.entry(path).or_insert_with(|| step.added.contains(path));
+            }
+        }
+        let complete = whole && self.now.0.saturating_sub(since.0) <= u64::try_from(count).unwrap_or(u64::MAX);
+        Observed {
+            revision: self.now,
+            changed: first.keys().copied().cloned().collect(),
+            added: first.iter().filter(|(_, added)| **added).map(|(path, _)| WorkspacePath::clone(path)).collect(),
+            complete,
+            approximate: true,
+        }
+    }
+
+    /// A call of a session wrote these paths.
+    pub fn wrote(&mut self, paths: impl IntoIterator<Item = WorkspacePath>) {
+        for path in paths {
+            self.writes += 1;
+            self.written.push_back((self.writes, path));
+            if self.written.len() > WRITES_MAX {
+                self.written.pop_front();
+            }
+        }
+    }
+
+    /// How many paths were written by calls until now.
+    pub fn writes(&self) -> u64 {
+        self.writes
+    }
+
+    /// The paths that calls wrote after there were so many.
+    pub fn written_since(&self, writes: u64) -> Vec<WorkspacePath> {
+        self.written.iter().filter(|(no, _)| *no > writes).map(|(_, path)| path.clone()).collect()
     }
 }
 
@@ -79,15 +127,37 @@ mod tests {
     #[test]
     fn changes_since_a_revision_are_those_of_later_steps() {
         let mut revisions = Revisions::after(Revision(0));
-        revisions.step(vec![WorkspacePath::new(0, "b")]);
-        revisions.step(vec![WorkspacePath::new(0, "a"), WorkspacePath::new(0, "b")]);
+        let path = |name| WorkspacePath::new(0, name);
+        revisions.step(vec![path("b"), path("c")], vec![path("c")]);
+        revisions.step(vec![path("a"), path("b"), path("c")], vec![path("a"), path("b")]);
         let all = revisions.since(Revision(1));
-        assert_eq!(all.changed, [WorkspacePath::new(0, "a"), WorkspacePath::new(0, "b")]);
+        assert_eq!(all.changed, ["a", "b", "c"].map(path));
+        // What was there at the beginning is not new, although it went and came again.
+        assert_eq!(all.added, ["a", "c"].map(path));
         assert_eq!((all.revision, all.complete), (Revision(3), true));
         assert_eq!(revisions.since(Revision(3)).changed, []);
         for _ in 0..STEPS_MAX {
-            revisions.step(vec![]);
+            revisions.step(vec![], vec![]);
         }
+        assert!(!revisions.since(Revision(1)).complete);
+    }
+
+    #[test]
+    fn what_calls_write_is_known_from_any_point_on() {
+        let mut revisions = Revisions::after(Revision(0));
+        let path = |name| WorkspacePath::new(0, name);
+        revisions.wrote([path("a")]);
+        let before = revisions.writes();
+        revisions.wrote([path("b"), path("c")]);
+        assert_eq!(revisions.written_since(before), ["b", "c"].map(path));
+        assert_eq!(revisions.written_since(revisions.writes()), []);
+    }
+
+    #[test]
+    fn more_changes_than_are_kept_are_not_complete() {
+        let mut revisions = Revisions::after(Revision(0));
+        let many = (0..CHANGES_MAX).map(|no| WorkspacePath::new(0, no.to_string())).collect();
+        revisions.step(many, Vec::new());
         assert!(!revisions.since(Revision(1)).complete);
     }
 }

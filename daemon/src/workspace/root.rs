@@ -41,6 +41,8 @@ pub struct Reading {
     pub layout: Arc<LayoutDir>,
     /// Paths whose content changed since the refresh before.
     pub changed: Vec<WorkspacePath>,
+    /// Those of them that were not there.
+    pub added: Vec<WorkspacePath>,
 }
 
 impl Root {
@@ -101,7 +103,8 @@ impl Root {
             self.layout_of = self.tree.listings();
         }
         let changed = changes.paths.iter().filter_map(|path| self.shown(path)).collect();
-        Ok(Reading { git, layout: Arc::clone(&self.layout), changed })
+        let added = changes.added.iter().filter_map(|path| self.shown(path)).collect();
+        Ok(Reading { git, layout: Arc::clone(&self.layout), changed, added })
     }
 
     fn take_shape(&mut self, shape: Shape, place: Option<Place>) {

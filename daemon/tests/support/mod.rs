@@ -80,6 +80,7 @@ impl Workspace {
             protected: Arc::from([]),
             writable: Arc::from([]),
             secret_env: Arc::from([]),
+            tests: std::sync::Arc::default(),
         };
         let background = Arc::new(Background::default());
         let tool = RunTerminalCmd::new(Helper::at(env!("CARGO_BIN_EXE_plimsoll")), background.clone());
@@ -112,7 +113,7 @@ impl Workspace {
                 match event {
                     ToolEvent::Process(mark) => marks.push(mark),
                     ToolEvent::Output(text) => live.push_str(&text),
-                    ToolEvent::Background(_) | ToolEvent::Memory(..) => {}
+                    ToolEvent::Background(_) | ToolEvent::Memory(..) | ToolEvent::Observe { .. } => {}
                 }
             }
             (marks, live)

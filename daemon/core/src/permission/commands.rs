@@ -1,12 +1,12 @@
 //! Decides commands.
 
 use super::ask::{self, question};
-use super::command::{Parsed, RedirectionKind, Unparsed, parse};
+use super::command::{Parsed, Unparsed, parse};
 use super::coverage::{By, Hit, Part, Terms, all, hits, judge};
 use super::leave::{Files, Leave};
-use super::policy::{Decision, Mode, Policy, Rules, Sandbox, Shell, cited, leave};
+use super::policy::{Chosen, Decision, Mode, Policy, Rules, Sandbox, Shell, cited, leave};
 use super::rule::{Commands, Matcher, Rule, Verdict};
-use crate::path::WorkspacePath;
+use super::written::written;
 use crate::tool::call::{Prepared, Target, Zone};
 
 /// What a command that only looks may do.
@@ -20,7 +20,7 @@ pub fn decide(
     rules: &Rules<'_>,
     writes: &Rules<'_>,
     prepared: &Prepared,
-    command: &str,
+    (command, chosen): (&str, Chosen),
 ) -> Decision {
     let parsed = match policy.shell {
         Shell::Bash => parse(command),
@@ -88,6 +88,8 @@ pub fn decide(
         return question(format!("it acts outside the project, in {place}"), &[], leave);
     }
     let terms = Terms { allowed: &allowed, looking: held, writing: held && mode == Mode::AcceptEdits };
+    // What a project that is not trusted brings along does not run unasked.
+    let strange = chosen == Chosen::ByProject && !policy.trusted;
     let by_text = seen || allowed.contains(&Commands::All);
     let parts = parsed.as_ref().map(|parsed| judge(parsed, &terms));
     let by = if by_text { Some(By::Rule) } else { parts.as_ref().ok().and_then(|parts| all(parts)) };
@@ -95,8 +97,8 @@ pub fn decide(
         Some(By::Looking) => Decision::Allow(LOOKING),
         Some(By::Writing) => Decision::Allow(Leave { files: Files::Roots, network: false }),
         Some(By::Rule) => Decision::Allow(Leave { files: Files::Roots, network: true }),
-        None if mode == Mode::Auto && policy.sandbox == WHOLE => Decision::Allow(leave),
-        None => open(mode, policy, (prepared, command), &parsed, parts.ok().unwrap_or_default(), &terms),
+        None if mode == Mode::Auto && policy.sandbox == WHOLE && !strange => Decision::Allow(leave),
+        None => open(mode, policy, (prepared, command), &parsed, (parts.ok().unwrap_or_default(), strange), &terms),
     }
 }
 
@@ -109,7 +111,7 @@ fn open(
     policy: &Policy,
     (prepared, command): (&Prepared, &str),
     parsed: &Result<Parsed, Unparsed>,
-    parts: Vec<Part>,
+    (parts, strange): (Vec<Part>, bool),
     terms: &Terms<'_>,
 ) -> Decision {
     let outside = prepared.targets.iter().skip(1).find(|target| target.zone == Zone::Outside);
@@ -121,6 +123,9 @@ fn open(
         Ok(_) => ask::reason(&parts),
         Err(error) => format!("what it does cannot be told: {error}"),
     };
+    if strange {
+        reason = format!("it runs this project's own code, and the project is not trusted; {reason}");
+    }
     let mut asked = leave(mode);
     if mode == Mode::Auto {
         let missing = match (policy.sandbox.files, policy.sandbox.network) {
@@ -129,7 +134,9 @@ fn open(
             (true, false) => "network is not restricted here",
             (true, true) => "",
         };
-        reason = format!("{missing}; {reason}");
+        if !missing.is_empty() {
+            reason = format!("{missing}; {reason}");
+        }
         asked.network = !policy.sandbox.network;
     }
     let rules = match parsed {
@@ -179,38 +186,4 @@ fn strongest<'a>(
     };
     let found = rules.with(verdict).map(|rule| (rule, hit(rule))).max_by_key(|(_, hit)| *hit);
     found.filter(|(_, hit)| *hit != Hit::No)
-}
-
-/// A redirection into a file that a rule about changing files speaks of.
-fn written<'a>(parsed: &Parsed, folder: &Target, rules: &Rules<'a>, verdict: Verdict) -> Option<(&'a Rule, String)> {
-    let redirections = parsed.commands.iter().flat_map(|simple| &simple.redirections);
-    let files = redirections.filter(|redirection| redirection.kind == RedirectionKind::Write);
-    files.filter_map(|redirection| redirection.target.literal()).find_map(|text| {
-        let target = place(folder, text);
-        let about = |rule: &&Rule| rule.matcher.is_about(&rule.matcher.tool, &target);
-        rules.with(verdict).find(about).map(|rule| (rule, target.path.clone()))
-    })
-}
-
-/// A path as a command in that folder means it, without looking at the disk.
-fn place(folder: &Target, text: &str) -> Target {
-    let join = |base: &str| {
-        let mut parts: Vec<&str> = base.split('/').filter(|part| !part.is_empty()).collect();
-        for part in text.split('/') {
-            match part {
-                "" | "." => {}
-                ".." => drop(parts.pop()),
-                part => parts.push(part),
-            }
-        }
-        parts.join("/")
-    };
-    if text.starts_with('/') {
-        return Target { path: text.to_owned(), zone: Zone::Outside };
-    }
-    let zone = match &folder.zone {
-        Zone::Root(path) => Zone::Root(WorkspacePath::new(path.root, join(&path.rel))),
-        other => other.clone(),
-    };
-    Target { path: format!("/{}", join(&folder.path)), zone }
 }

@@ -220,7 +220,11 @@ fn hit(rule: &[String], simple: &Simple, level: u8) -> Hit {
     if level > MAX_LEVEL {
         return Hit::Maybe;
     }
-    let own = leads(rule, &simple.words);
+    // An alias that the command itself gives to git can be any of its sub-commands.
+    let alias = rule.first().is_some_and(|first| first == "git")
+        && simple.name().is_some_and(|name| name == "git" || name.ends_with("/git"))
+        && simple.words.iter().any(|word| word.source.to_ascii_lowercase().contains("alias."));
+    let own = leads(rule, &simple.words).max(if alias { Hit::Maybe } else { Hit::No });
     let fed = simple.fed && simple.name().is_some_and(is_fed);
     let within = match inner(simple, level) {
         Inner::Nothing if fed => Hit::Maybe,

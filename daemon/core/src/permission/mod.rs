@@ -10,6 +10,7 @@ pub mod mode;
 mod paths;
 pub mod policy;
 pub mod rule;
+mod written;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use super::leave::Leave;
 pub use super::mode::{Mode, Modes, UnknownMode};
-use super::rule::{Rule, Scope, Verdict};
+use super::rule::{COMMAND, Rule, Scope, TESTS, Verdict};
 use super::{commands, paths};
 use crate::event::AskOption;
 use crate::tool::call::Prepared;
@@ -67,17 +67,39 @@ pub fn decide(mode: Mode, policy: &Policy, grants: &[Rule], spec: &Spec, prepare
     if spec.kind == Kind::Host {
         return Decision::Allow(Leave::default());
     }
-    let rules =
-        Rules { all: policy.rules.iter().chain(grants).filter(|rule| rule.matcher.tool == spec.name).collect() };
+    let about = |rule: &&Rule| match rule.matcher.tool.as_str() {
+        TESTS if spec.name == TESTS => policy.trusted || !is_blank_cheque(rule),
+        // Tests are a command, whichever tool runs it.
+        COMMAND => matches!(spec.name, COMMAND | TESTS),
+        tool => tool == spec.name,
+    };
+    let rules = Rules { all: policy.rules.iter().chain(grants).filter(about).collect() };
     match (spec.class, &prepared.command) {
         (Class::Execute, Some(command)) => {
             let writes = policy.rules.iter().chain(grants).filter(|rule| paths::writes(rule)).collect();
-            commands::decide(mode, policy, &rules, &Rules { all: writes }, prepared, command)
+            let chosen = if spec.name == TESTS { Chosen::ByProject } else { Chosen::ByModel };
+            commands::decide(mode, policy, &rules, &Rules { all: writes }, prepared, (command, chosen))
         }
         (Class::Read | Class::Write | Class::Execute | Class::Network | Class::Interact, _) => {
             paths::decide(mode, &rules, spec, prepared)
         }
     }
+}
+
+/// Whether a rule allows whatever command a project names for its tests, and was not made for one project: of a project that
+/// the user does not trust it says nothing.
+fn is_blank_cheque(rule: &Rule) -> bool {
+    let of_any_project = matches!(rule.scope, Scope::Managed | Scope::User);
+    rule.verdict == Verdict::Allow && rule.matcher.pattern.is_none() && of_any_project
+}
+
+/// Who chose a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Chosen {
+    /// The model wrote it.
+    ByModel,
+    /// The project's files say it, and it runs the project's own code.
+    ByProject,
 }
 
 /// The rules that are about one tool.

@@ -6,6 +6,9 @@
 //! any further words. A pattern that begins with `=` is the exact text of a whole command, whatever that holds. What allows
 //! covers no more than these words; what asks or denies covers every command that begins with them, also inside others.
 //!
+//! What a rule for `run_terminal_cmd` says of a command holds also where `run_tests` would run it; a rule for `run_tests` is about
+//! that tool alone, and is written in the same way.
+//!
 //! For tools with paths the pattern is a [`glob`](super::glob) over the canonical path when it begins with `/`, else over the
 //! path from a root.
 
@@ -190,6 +193,9 @@ impl Matcher {
 
 /// The tool that runs commands.
 pub const COMMAND: &str = "run_terminal_cmd";
+
+/// The tool that runs the project's tests: a command that the project chooses.
+pub const TESTS: &str = "run_tests";
 
 fn assigns(word: &str) -> bool {
     let name = word.split_once('=').map(|(name, _)| name);

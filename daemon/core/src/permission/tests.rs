@@ -65,6 +65,39 @@ fn modes_decide_about_files_by_class_and_zone() {
 }
 
 #[test]
+fn tests_are_a_command_that_the_project_chooses() {
+    let at = |text| prepared(root(), Some(text));
+    let strange = Policy { sandbox: HELD, ..Policy::default() };
+    let trusted = Policy { trusted: true, ..strange.clone() };
+    check(&trusted, "run_tests", &at("make test"), ["deny", "ask", "ask", "allow", "allow"]);
+    check(&strange, "run_tests", &at("make test"), ["deny", "ask", "ask", "ask", "allow"]);
+    let ask = decide(Mode::Auto, &strange, &[], spec::find("run_tests").unwrap(), &at("make test"));
+    let Decision::Ask { reason, .. } = ask else { panic!("{ask:?}") };
+    assert!(reason.starts_with("it runs this project's own code, and the project is not trusted; "), "{reason}");
+
+    let with = |policy: &Policy, verdict, text| Policy { rules: vec![rule(verdict, text)], ..policy.clone() };
+    // What is said of the command holds whichever tool runs it.
+    for tool in ["run_tests", "run_terminal_cmd"] {
+        let word = |verdict, text| {
+            let policy = with(&strange, verdict, text);
+            word(&decide(Mode::Ask, &policy, &[], spec::find(tool).unwrap(), &at("make test")))
+        };
+        assert_eq!(word(Verdict::Deny, "run_terminal_cmd(make)"), "deny");
+        assert_eq!(word(Verdict::Deny, "run_terminal_cmd"), "deny");
+        assert_eq!(word(Verdict::Allow, "run_terminal_cmd(make test)"), "allow");
+        assert_eq!(word(Verdict::Allow, "run_terminal_cmd(make lint)"), "ask");
+        let own = if tool == "run_tests" { ["deny", "allow"] } else { ["ask", "ask"] };
+        assert_eq!([word(Verdict::Deny, "run_tests"), word(Verdict::Allow, "run_tests(make test)")], own);
+    }
+    // Leave for whatever a project names holds where it is trusted.
+    let blank = |policy: &Policy| with(policy, Verdict::Allow, "run_tests");
+    check(&blank(&trusted), "run_tests", &at("make test"), ["deny", "allow", "allow", "allow", "allow"]);
+    check(&blank(&strange), "run_tests", &at("make test"), ["deny", "ask", "ask", "ask", "allow"]);
+    let all = with(&trusted, Verdict::Ask, "run_terminal_cmd(make)");
+    check(&all, "run_tests", &at("make test"), ["deny", "ask", "ask", "ask", "ask"]);
+}
+
+#[test]
 fn modes_decide_about_commands_by_what_the_sandbox_holds() {
     let held = Policy { sandbox: HELD, ..Policy::default() };
     let bare = Policy::default();

@@ -6,3 +6,4 @@ pub mod name;
 pub mod outcome;
 pub mod projection;
 pub mod spec;
+pub mod test_report;

@@ -1,6 +1,7 @@
 //! What a tool gave: complete, structured where the tool knows the structure. It is saved as it is here; the text
 //! that the view shows is made from it by [`projection`](super::projection).
 
+use super::test_report::TestRun;
 use crate::media::Image;
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +77,8 @@ pub enum Body {
     Edit(Edited),
     /// A command that goes on in the background, as it was when it was asked about.
     Task(TaskState),
+    /// A run of the project's tests.
+    Tests(TestRun),
 }
 
 /// What an edit did.
@@ -142,6 +145,7 @@ impl Body {
             Self::Todos(todos) => todos.iter().map(|todo| todo.content.len() + 80).sum(),
             Self::Edit(edited) => edited.files.iter().map(|file| file.change.diff.text.len() + 400).sum(),
             Self::Task(task) => command(&task.run),
+            Self::Tests(tests) => command(&tests.run) + tests.weight(),
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::media::Image;
 use crate::tool::outcome::{
     Body, CommandRun, Edited, EditedFile, Entries, EntryKind, Exit, FileRead, MatchMode, Matches, Output, TodoStatus,
 };
+use crate::tool::test_report::TestRun;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -106,6 +107,7 @@ pub fn full_text(body: &Body) -> String {
         Body::Command(run) => command_text(run),
         Body::Edit(edited) => edited_text(edited),
         Body::Task(task) => command_text(&task.run),
+        Body::Tests(tests) => tests_text(tests),
         Body::Todos(todos) => {
             let mut out = String::new();
             for todo in todos {
@@ -300,6 +302,7 @@ fn estimate(body: &Body) -> usize {
             notes(&edited.notes) + edited.files.iter().map(file).sum::<usize>()
         }
         Body::Task(task) => command(&task.run),
+        Body::Tests(tests) => command(&tests.run) + 2 * tests.weight(),
     }
 }
 
@@ -415,6 +418,20 @@ fn command_text(run: &CommandRun) -> String {
         out.push_str("standard error alone:\n");
         push_output(&mut out, &run.stderr, run.log.as_deref());
     }
+    out
+}
+
+fn tests_text(tests: &TestRun) -> String {
+    let mut out = format!("{} ({}), revision {} to {}\n", tests.said(), tests.why, tests.before, tests.after);
+    for note in tests.notes() {
+        let _ = writeln!(out, "{note}");
+    }
+    for failure in tests.failures() {
+        let _ = writeln!(out, "failed: {}", failure.name);
+        out.push_str(&failure.message);
+        end_line(&mut out);
+    }
+    out.push_str(&command_text(&tests.run));
     out
 }
 

@@ -118,6 +118,8 @@ pub enum Consult {
         evidence: Vec<EvidenceId>,
         /// Texts that must be an exact part of a message of the user, with its number where the call gave one.
         quotes: Vec<(String, Option<ItemNo>)>,
+        /// Whether it asks what the session's calls have done, and for the revision now.
+        deeds: bool,
     },
 }
 

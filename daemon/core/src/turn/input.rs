@@ -1,10 +1,12 @@
 //! What can happen to a session. Every input carries its time; the machine makes none.
 
+pub use super::phase::task::Citations;
 use crate::event::{AskChoice, TurnEnd};
-use crate::id::{AskId, CallId, EvidenceId, ItemNo, RequestNo, Revision, TurnNo};
+use crate::id::{AskId, CallId, RequestNo, Revision, TurnNo};
 use crate::ledger::{Operation, ProcessMark, SeenFile};
 use crate::model::error::ModelError;
 use crate::model::event::ModelEvent;
+use crate::task::Task;
 use crate::time::Timestamp;
 use crate::tool::call::Prepared;
 use crate::tool::outcome::{Outcome, TaskEnd};
@@ -32,6 +34,8 @@ pub enum InputBody {
     Close,
     /// Title or mode of the session were changed in its record.
     SessionChanged,
+    /// A client set the task, which is stored with this.
+    SetTask(Box<Task>),
     /// Files were undone, or are about to be: the record of it, and at its end what people and the model are told. Comes
     /// only while no turn runs.
     Undo {
@@ -148,12 +152,7 @@ pub enum Consulted {
         revision: Revision,
     },
     /// What a task cites.
-    Citations {
-        /// Evidence that does not resolve, with why.
-        unresolved: Vec<(EvidenceId, String)>,
-        /// For each quote, the user's message that holds it.
-        items: Vec<Option<ItemNo>>,
-    },
+    Citations(Citations),
 }
 
 /// A timer of the machine; the latest one started is the only one that counts.

@@ -35,6 +35,8 @@ pub struct Loaded {
     pub shown: Vec<Shown>,
     /// The task; none where there is none yet.
     pub task: Option<Task>,
+    /// Files that the calls of `running_turn` are known to have changed, as canonical absolute paths in text form.
+    pub turn_files: Vec<String>,
     /// The last test run.
     pub verification: Option<Verification>,
     /// The todo list.

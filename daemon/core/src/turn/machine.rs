@@ -16,10 +16,12 @@ use crate::model::usage::Usage;
 use crate::permission::policy::{Mode, Policy};
 use crate::permission::rule::{Rule, Scope};
 use crate::prompt::Prompts;
+use crate::task::Task;
 use crate::time::Timestamp;
 use crate::tool::outcome::{TaskEnd, Todo};
 use crate::transcript::batch::{Batch, SessionState};
 use crate::transcript::item::{Item, ItemBody, MetaCause, Notice, NoticeCause};
+use crate::verification::Verification;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Prompts that may wait behind a running turn; more are refused by the session's service.
@@ -47,6 +49,9 @@ pub struct Machine {
     pub(super) turn: Option<Turn>,
     pub(super) queue: VecDeque<(TurnNo, Prompt)>,
     pub(super) todos: Vec<Todo>,
+    pub(super) task: Option<Task>,
+    /// The last test run.
+    pub(super) verification: Option<Verification>,
     pub(super) grants: Vec<Rule>,
     /// What the model was shown of files.
     pub(super) seen: Seen,
@@ -62,6 +67,8 @@ pub struct Machine {
     pub(super) ended: Vec<TaskEnd>,
     /// Those of whose end a result has told the model.
     pub(super) seen_ended: BTreeSet<CallId>,
+    /// The last test run.
+    pub(super) verification: Option<Verification>,
     /// Tokens of all requests of the session.
     pub(super) usage: Usage,
     /// How the model's counts compare with the estimate, and whether that was learned since it was told.
@@ -94,6 +101,8 @@ impl Machine {
         Self {
             counters: loaded.counters,
             todos: loaded.todos.clone(),
+            task: loaded.task.clone(),
+            verification: loaded.verification.clone(),
             grants: loaded.grants.clone(),
             seen: Seen::of(&loaded.shown),
             unsettled,
@@ -101,6 +110,7 @@ impl Machine {
             ended: Vec::new(),
             seen_ended: loaded.untold.iter().copied().collect(),
             revision: loaded.revision,
+            verification: loaded.verification.clone(),
             titled: loaded.titled,
             before_plan: loaded.before_plan,
             usage: loaded.usage,
@@ -256,6 +266,7 @@ impl Machine {
             InputBody::Consulted { call, result } => self.consulted(call, result),
             InputBody::Timer(id) => self.timer(id),
             InputBody::SessionChanged => self.session_changed(),
+            InputBody::SetTask(task) => self.set_task(*task),
             InputBody::Undo { operation, told } => self.undo(operation, told),
             InputBody::Found(operation) => {
                 self.found(*operation);

@@ -3,7 +3,7 @@
 use super::load::Loaded;
 use crate::event::{AskResolution, Event, EventBody, TurnEnd, TurnFacts};
 use crate::id::{CallId, EvidenceId, StepNo, TurnNo};
-use crate::ledger::{FoundBy, OpState, Operation, SeenFile};
+use crate::ledger::{FoundBy, OpState, Operation, SeenFile, changed_files};
 use crate::model::usage::Usage;
 use crate::prompt::Prompts;
 use crate::time::Timestamp;
@@ -14,6 +14,7 @@ use crate::transcript::batch::{Batch, SessionState, StoredProjection};
 use crate::transcript::epoch::RequestEnd;
 use crate::transcript::item::{Item, ItemBody, MetaCause, MetaMessage, Notice, NoticeCause, Observation, ToolResult};
 use crate::transcript::view::unobserved;
+use std::collections::BTreeSet;
 
 /// What the model is told of the work before the end.
 const DONE: &str = "What had finished by then stands above with its results.";
@@ -163,8 +164,16 @@ impl Recovery<'_> {
 
     fn completed(&mut self, turn: TurnNo, usage: Usage, unsettled: Vec<CallId>, message: Option<String>) {
         let reason = self.cut.reason();
-        let facts = TurnFacts::default();
+        let facts = if Some(turn) == self.loaded.running_turn { self.facts(turn) } else { TurnFacts::default() };
         self.event(EventBody::TurnCompleted { turn, reason, usage, cost: None, unsettled, message, facts });
+    }
+
+    /// What is known of the turn that was cut, also by what was found out about it now.
+    fn facts(&self, turn: TurnNo) -> TurnFacts {
+        let found = self.batch.operations.iter().filter(|operation| operation.turn == turn).flat_map(changed_files);
+        let files: BTreeSet<&str> = self.loaded.turn_files.iter().map(String::as_str).chain(found).collect();
+        let verification = self.loaded.verification.as_ref().map(|known| known.beside(self.loaded.revision));
+        TurnFacts { files: files.into_iter().map(str::to_owned).collect(), verification }
     }
 
     /// Commands in the background ended with what kept them: how is not known, and the model is told once.

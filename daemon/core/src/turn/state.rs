@@ -12,7 +12,7 @@ use crate::permission::policy::{Mode, Policy};
 use crate::tool::call::{Call, Prepared};
 use crate::tool::outcome::Outcome;
 use crate::tool::spec::{Class, Spec};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The turn that runs.
 #[derive(Debug, Clone)]
@@ -25,6 +25,8 @@ pub(super) struct Turn {
     pub(super) surroundings: Surroundings,
     /// What its calls touched.
     pub(super) touched: Touched,
+    /// Files that its calls changed.
+    pub(super) changed: BTreeSet<String>,
     pub(super) key: Option<String>,
     /// How the turn ended that it goes on with.
     pub(super) goes_on: Option<TurnEnd>,

@@ -3,7 +3,7 @@
 
 use super::super::out::{self, Style};
 use super::super::show::status_word;
-use plimsoll_protocol::event::{Event, Todo, TodoStatus, Usage};
+use plimsoll_protocol::event::{Event, Todo, TodoStatus, Usage, Verified};
 use plimsoll_protocol::transcript::{CallStatus, ItemBody};
 
 /// Width of the lines about tools.
@@ -163,6 +163,30 @@ impl Screen {
         if usage.input > 0 {
             self.summary = Some(format!("{} tokens in{cached}, {} out{cost}", usage.input, usage.output));
         }
+    }
+
+    /// What the host knows of the work when the turn is over: one line, where the turn changed files.
+    pub fn facts(&self, files: &[String], verification: Option<&Verified>) -> Shown {
+        if files.is_empty() {
+            return Shown::default();
+        }
+        let changed = match files.len() {
+            1 => "1 file changed".to_owned(),
+            count => format!("{count} files changed"),
+        };
+        let tests = match verification {
+            None => "no tests were run".to_owned(),
+            Some(tests) => {
+                let passed = if tests.passed { "passed" } else { "did not pass" };
+                let current = if tests.current { "nothing has changed since" } else { "files have changed since" };
+                format!("tests {passed} at {}, {current}", tests.revision)
+            }
+        };
+        let mut notes = vec![self.dim(&format!("{changed} · {tests}"))];
+        if self.line_ends == 0 {
+            notes.insert(0, String::new());
+        }
+        Shown { notes, text: String::new() }
     }
 
     /// The last line: what it took, and how to go on with the session where nothing else says that.

@@ -70,6 +70,7 @@ idle_stop_minutes = 0
         context: RawContext::default(),
         prompt: RawPrompt::default(),
         sources: RawSources::default(),
+        tests: RawTests::default(),
         offer: None,
         max_steps_per_turn: Some(Located { value: 7, place: place(14, "limits.max_steps_per_turn") }),
         session_cost: None,

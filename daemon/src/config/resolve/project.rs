@@ -51,6 +51,16 @@ impl Config {
                 _ => ignored(&cost.place, "a project cannot raise the limit"),
             }
         }
+        for (key, place) in [
+            ("tests.command", project.tests.command.as_ref().map(|command| &command.place)),
+            ("tests.timeout_minutes", project.tests.timeout_minutes.as_ref().map(|minutes| &minutes.place)),
+        ] {
+            if let Some(place) = place {
+                self.places.set(key, place);
+            }
+        }
+        // It says what the command is; whether it runs is decided when it is to run.
+        self.tests.add(project.tests);
         self.sources.add_project(&project.sources, &mut self.warnings);
         self.places.take_stricter(&project.permissions, self.permissions.mode);
         self.permissions.add_project(project.permissions, &mut self.warnings);

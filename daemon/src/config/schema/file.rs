@@ -3,7 +3,7 @@
 
 use super::super::raw::{
     CACHE_LIFETIME_LIMIT, IDLE_MINUTES_LIMIT, MAX_STEPS_LIMIT, OUTPUT_LIMIT, RESULT_TOKENS_MAX, RESULT_TOKENS_MIN,
-    SESSION_COST_LIMIT, TEMPERATURE_MAX, TOKENS_LIMIT, WINDOW_MIN,
+    SESSION_COST_LIMIT, TEMPERATURE_MAX, TESTS_MINUTES_LIMIT, TOKENS_LIMIT, WINDOW_MIN,
 };
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
@@ -34,6 +34,8 @@ pub struct File {
     rules: Option<Rules>,
     /// Skills.
     skills: Option<Skills>,
+    /// How the project's tests are run.
+    tests: Option<Tests>,
     /// What is offered.
     consent: Option<Consent>,
     /// Providers of models, by a name of your choice. A well-known host (anthropic, openai, …) needs no table.
@@ -157,6 +159,24 @@ struct Rules {
 struct Skills {
     /// Folders with further skills, absolute or below ~/. Default: none. Counts from the next turn on.
     paths: Option<Vec<String>>,
+}
+
+/// How the project's tests are run.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only the schema of the type is used")]
+pub(super) struct Tests {
+    /// The command of `run_tests`, such as "make check". It runs in the first root; {target} in it stands for what the agent
+    /// limits the run to, quoted. A project's own counts over the user's, and asks where the project is not trusted. Default:
+    /// what the project's files say (cargo, pytest, npm, go, maven, make). Counts from the next turn on.
+    #[schemars(length(min = 1))]
+    command: Option<String>,
+    /// Minutes that a run may take. Default: 10. Counts from the next turn on.
+    #[schemars(range(min = 1, max = TESTS_MINUTES_LIMIT))]
+    timeout_minutes: Option<u64>,
+    /// Patterns, from a root, of files that a run changes itself, such as "snapshots/**": their changes do not void its result.
+    /// Default: none. Counts from the next turn on.
+    writes: Option<Vec<String>>,
 }
 
 /// What is offered.

@@ -2,11 +2,11 @@
 //! stricter. Everything else there is ignored with a warning.
 
 use super::super::raw::{MAX_STEPS_LIMIT, SESSION_COST_LIMIT};
-use super::file::Mode;
+use super::file::{Mode, Tests};
 use schemars::JsonSchema;
 
 /// Configuration that a project brings along: .plimsoll/config.toml below its first root. It chooses among what the user has
-/// configured and can be stricter; it never grants, names no hosts and runs nothing.
+/// configured and can be stricter; it never grants, names no hosts, and what it names to be run is asked about.
 #[derive(JsonSchema)]
 #[schemars(title = "Plimsoll configuration of a project", deny_unknown_fields)]
 #[expect(dead_code, reason = "only the schema of the type is used")]
@@ -25,6 +25,8 @@ pub struct ProjectFile {
     limits: Option<Limits>,
     /// Files that instruct.
     rules: Option<Rules>,
+    /// How the project's tests are run.
+    tests: Option<Tests>,
 }
 
 /// What the agent may do less.

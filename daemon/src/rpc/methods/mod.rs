@@ -6,6 +6,7 @@ mod config;
 mod context;
 mod daemon;
 mod editor;
+mod evidence;
 mod history;
 pub(super) mod life;
 mod memory;
@@ -19,6 +20,7 @@ mod request;
 mod rule;
 mod session;
 mod skill;
+mod task;
 mod todo;
 mod transcript;
 mod turn;
@@ -37,6 +39,7 @@ use plimsoll_protocol::context::ContextApiServer as _;
 use plimsoll_protocol::daemon::DaemonApiServer as _;
 use plimsoll_protocol::editor::EditorApiServer as _;
 use plimsoll_protocol::error::ErrorKind;
+use plimsoll_protocol::evidence::EvidenceApiServer as _;
 use plimsoll_protocol::history::HistoryApiServer as _;
 use plimsoll_protocol::life::LifeApiServer as _;
 use plimsoll_protocol::memory::MemoryApiServer as _;
@@ -49,6 +52,7 @@ use plimsoll_protocol::request::RequestApiServer as _;
 use plimsoll_protocol::rule::RuleApiServer as _;
 use plimsoll_protocol::session::SessionApiServer as _;
 use plimsoll_protocol::skill::SkillApiServer as _;
+use plimsoll_protocol::task::TaskApiServer as _;
 use plimsoll_protocol::todo::TodoApiServer as _;
 use plimsoll_protocol::transcript::TranscriptApiServer as _;
 use plimsoll_protocol::turn::TurnApiServer as _;
@@ -58,7 +62,7 @@ use std::sync::{Arc, OnceLock};
 pub fn module(service: Service, life: Life) -> Methods {
     let steered = life.steered();
     let names = Arc::new(OnceLock::new());
-    let parts: [Methods; 21] = [
+    let parts: [Methods; 23] = [
         life::Methods { life: life.clone(), names: Arc::clone(&names) }.into_rpc().into(),
         daemon::Methods { life: life.clone(), service: service.clone() }.into_rpc().into(),
         project::Methods { service: service.clone() }.into_rpc().into(),
@@ -72,6 +76,8 @@ pub fn module(service: Service, life: Life) -> Methods {
         skill::Methods { service: service.clone() }.into_rpc().into(),
         prompt::Methods { service: service.clone() }.into_rpc().into(),
         todo::Methods { service: service.clone() }.into_rpc().into(),
+        task::Methods { service: service.clone(), set: repeat::Repeats::default() }.into_rpc().into(),
+        evidence::Methods { service: service.clone() }.into_rpc().into(),
         checkpoint::Methods { service: service.clone() }.into_rpc().into(),
         operation::Methods { service: service.clone() }.into_rpc().into(),
         context::Methods { service: service.clone() }.into_rpc().into(),

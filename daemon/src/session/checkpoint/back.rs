@@ -19,7 +19,8 @@ impl Driver {
             return Ok(());
         }
         let undone = self.undo(Undo { scope, how, dry_run: false }).await?;
-        let stay = |file: &&RestoredFile| !file.done && file.state != FileState::AlreadySo;
+        // One that is ready was only not reached, because of the others.
+        let stay = |file: &&RestoredFile| !file.done && !matches!(file.state, FileState::AlreadySo | FileState::Ready);
         let left: Vec<&RestoredFile> = undone.files.iter().filter(stay).collect();
         if left.is_empty() || how.skip {
             return Ok(());

@@ -114,8 +114,14 @@ fn one(images: &PreImages, file: &FilePlan) -> Result<(), String> {
         (Content::File(now), Content::File(want)) => {
             put(&path, Some(now), &[&image(images, want)?], None).map_err(told)?;
             match file.mode {
-                Some(mode) => fs::set_permissions(&path, Permissions::from_mode(mode & 0o7777))
-                    .map_err(|error| format!("its permission bits cannot be set: {error}")),
+                // Of the file itself: what a link leads to that took its name meanwhile is left alone.
+                Some(mode) => open_file(&path)
+                    .map_err(|error| error.to_string())
+                    .and_then(|(file, _)| {
+                        let bits = Permissions::from_mode(mode & 0o7777);
+                        file.set_permissions(bits).map_err(|error| error.to_string())
+                    })
+                    .map_err(|why| format!("its permission bits cannot be set: {why}")),
                 None => Ok(()),
             }
         }

@@ -7,18 +7,16 @@ mod service;
 pub(super) use evidence::consult;
 
 use super::api::{ApiError, ApiErrorKind};
-use super::checkpoint;
 use super::driver::{Driver, now};
 use super::load::store_error;
+use crate::file_io::observe;
 use crate::store::ProjectStore;
-use plimsoll_core::checkpoint::{Content, Now};
 use plimsoll_core::event::{Event, EventBody};
 use plimsoll_core::id::{CallId, SessionId};
-use plimsoll_core::ledger::{FoundBy, OpState, Operation, Resolution, SeenFile};
+use plimsoll_core::ledger::{FoundBy, OpState, Operation, OperationFile, Resolution, SeenFile};
 use plimsoll_core::transcript::batch::Batch;
 use plimsoll_core::turn::input::InputBody;
 use plimsoll_core::turn::machine::Machine;
-use std::collections::BTreeSet;
 
 /// Which operations to list: the newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -51,20 +49,13 @@ pub enum Asked {
     Resolve(Resolution, Option<String>),
 }
 
-/// The files of operations, as they stand now. A symbolic link counts only where an operation was about one: what it leads
-/// to is never looked at.
+/// The files of operations, as they stand now.
 pub(super) async fn look(operations: &[Operation]) -> Result<Vec<SeenFile>, ApiError> {
-    let files = || operations.iter().flat_map(|operation| &operation.files);
-    let links: BTreeSet<String> = files().filter(|file| file.link).map(|file| file.path.clone()).collect();
-    let stands = checkpoint::look(files().map(|file| file.path.clone()).collect()).await?;
-    let version = |path: &str, now: Now| match now {
-        Now::Is(Content::Absent, _) => Ok(None),
-        Now::Is(Content::File(version), _) => Ok(Some(version)),
-        Now::Is(Content::Link(version), _) if links.contains(path) => Ok(Some(version)),
-        Now::Is(Content::Link(_), _) => Err("a symbolic link stands there now".to_owned()),
-        Now::Unclear(why) => Err(why),
-    };
-    Ok(stands.into_iter().map(|(path, now)| SeenFile { version: version(&path, now), path }).collect())
+    let files: Vec<OperationFile> = operations.iter().flat_map(|operation| operation.files.clone()).collect();
+    let look = move || files.iter().map(observe).collect();
+    tokio::task::spawn_blocking(look)
+        .await
+        .map_err(|error| ApiError::new(ApiErrorKind::Internal, format!("the files could not be looked at: {error}")))
 }
 
 /// An operation of a session; an error says which are open.

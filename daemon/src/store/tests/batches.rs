@@ -82,6 +82,9 @@ async fn a_turn_can_go_on_from_what_was_loaded() {
         shown: vec![shown(1), shown(2)],
         todos: vec![Todo { id: "1".into(), content: "look".into(), status: TodoStatus::Pending }],
         before_plan: None,
+        turn_files: Vec::new(),
+        verification: None,
+        task: None,
         revision: Revision(3),
     };
     assert_eq!(view, expected);

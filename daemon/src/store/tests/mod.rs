@@ -12,6 +12,7 @@ mod mirrors;
 mod random;
 mod sessions;
 mod speed;
+mod verified;
 
 use super::*;
 use plimsoll_core::event::{Ask, AskChoice, AskOption, Event, EventBody};

@@ -3,7 +3,7 @@
 use crate::file_io::put::temp_name;
 use crate::file_io::{PutError, put_by, put_link, remove_by};
 use plimsoll_core::id::CallId;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -49,14 +49,15 @@ pub(super) struct Step<'a> {
 
 impl Step<'_> {
     /// Does it; `content` is what `to` names. Blocking.
-    pub(super) fn take(self, content: &[&[u8]], temp: &OsString) -> Result<(), PutError> {
+    pub(super) fn take(self, content: &[&[u8]], temp: &OsStr) -> Result<(), PutError> {
         let Self { path, from, to, mode, link } = self;
+        if from == to {
+            return Ok(());
+        }
         match (from, to) {
-            (from, to) if from == to => Ok(()),
             (Some(from), None) => remove_by(path, from, Some(temp)),
             (None, Some(_)) if link => put_link(path, &content.concat()),
-            (from, Some(_)) => put_by(path, from, content, mode, Some(temp)),
-            (None, None) => Ok(()),
+            (from, Some(_) | None) => put_by(path, from, content, mode, Some(temp)),
         }
     }
 }

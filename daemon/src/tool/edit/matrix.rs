@@ -9,12 +9,14 @@ use crate::tool::testing::Place;
 use expect_test::expect;
 use plimsoll_core::id::{CallId, Revision, TurnNo};
 use plimsoll_core::ledger::{OpState, Operation, OperationFile, Verdict, judge};
+use plimsoll_core::path::escape;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::Status;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{self, Permissions};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
@@ -60,23 +62,43 @@ struct World {
 /// Which of the patch's files are written; the whole of it is all five.
 type Written = [bool; 5];
 
+/// The patch as the ledger has it, with names in the place of paths: made and performed by the tool itself.
+async fn recorded() -> Vec<OperationFile> {
+    let place = Place::new();
+    for file in 0..3 {
+        place.write(format!("f{file}"), content(file, [false; HUNKS]));
+    }
+    place.write("gone", "gone\n");
+    let (call, prepared) = place.prepare(&ApplyPatch, json!({"patch": patch()})).await.unwrap();
+    let outcome = place.run(&ApplyPatch, &call, &prepared, &CancellationToken::new()).await;
+    assert_eq!(outcome.status, Status::Ok, "{outcome:?}");
+    for file in 0..3 {
+        assert_eq!(place.bytes(format!("f{file}")), content(file, [true; HUNKS]).into_bytes());
+    }
+    assert_eq!((place.bytes("made"), place.w.join("gone").exists()), (b"made\n".to_vec(), false));
+    let file = |change: &plimsoll_core::tool::call::FileChange| OperationFile {
+        path: change.shown.clone(),
+        before: change.before.clone(),
+        after: change.after.clone(),
+        mode: change.mode,
+        link: change.link,
+    };
+    prepared.changes.iter().map(file).collect()
+}
+
 impl World {
-    async fn new(written: Written) -> Self {
+    fn new(written: Written, recorded: &[OperationFile]) -> Self {
         let place = Place::new();
-        for file in 0..3 {
-            place.write(format!("f{file}"), content(file, [false; HUNKS]));
+        for (file, written) in written.iter().enumerate() {
+            match file {
+                0..3 => drop(place.write(format!("f{file}"), content(file, [*written; HUNKS]))),
+                3 if *written => drop(place.write("made", "made\n")),
+                4 if !*written => drop(place.write("gone", "gone\n")),
+                _ => {}
+            }
         }
-        place.write("gone", "gone\n");
-        let (call, prepared) = place.prepare(&ApplyPatch, json!({"patch": patch()})).await.unwrap();
-        let outcome = place.run(&ApplyPatch, &call, &prepared, &CancellationToken::new()).await;
-        assert_eq!(outcome.status, Status::Ok, "{outcome:?}");
-        let file = |change: &plimsoll_core::tool::call::FileChange| OperationFile {
-            path: change.path.clone(),
-            before: change.before.clone(),
-            after: change.after.clone(),
-            mode: change.mode,
-            link: change.link,
-        };
+        let path = |file: &OperationFile| escape(place.w.join(&file.path).as_os_str().as_bytes());
+        let files = recorded.iter().map(|file| OperationFile { path: path(file), ..file.clone() }).collect();
         let operation = Operation {
             call: CallId(7),
             turn: TurnNo(1),
@@ -87,21 +109,12 @@ impl World {
             state: OpState::Unknown,
             at: Timestamp(0),
             revision: Revision(0),
-            files: prepared.changes.iter().map(file).collect(),
+            files,
             process: None,
             background: false,
             finding: None,
             repeats: 0,
         };
-        // What was not written is as before.
-        for (file, written) in written.iter().enumerate().filter(|(_, written)| !**written) {
-            let _ = written;
-            match file {
-                0..3 => drop(place.write(format!("f{file}"), content(file, [false; HUNKS]))),
-                3 => fs::remove_file(place.w.join("made")).unwrap(),
-                _ => drop(place.write("gone", "gone\n")),
-            }
-        }
         Self { place, operation }
     }
 
@@ -258,6 +271,7 @@ async fn the_verdict_never_says_more_than_the_files_do() {
         ("all but one", [true, true, false, true, true]),
         ("none written", [false; 5]),
     ];
+    let recorded = recorded().await;
     let names = ["f0", "f1", "made", "gone"];
     let mut table = format!("{:<32}", "each on f0, f1, made, gone");
     for verdict in ["applied", "not applied", "partly", "changed", "cannot tell"] {
@@ -269,7 +283,7 @@ async fn the_verdict_never_says_more_than_the_files_do() {
         for (deed, perform) in DEEDS {
             let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
             for name in names {
-                let world = World::new(written).await;
+                let world = World::new(written, &recorded);
                 perform(&world, &world.place.w.join(name));
                 let (verdict, (there, whole)) = (world.verdict(), world.truth());
                 assert!(verdict != Verdict::Applied || there == whole, "{cut}, {deed} {name}: {there} of {whole}");

@@ -213,6 +213,50 @@ async fn a_file_that_changed_after_the_decision_is_refused_as_stale() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_patch_beside_another_writer_is_whole_or_refused_and_takes_nothing_from_them() {
+    const PATCH: &str = "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-old\n+new\n--- b.txt\n+++ b.txt\n@@ -1 +1 @@\n-old\n+new\n\
+        --- /dev/null\n+++ sub/c.txt\n@@ -0,0 +1 @@\n+new\n";
+    let place = Place::new();
+    let mut counts = [0, 0];
+    for round in 0..200_usize {
+        for name in ["a.txt", "b.txt"] {
+            place.write(name, "old\n");
+        }
+        let _ = std::fs::remove_dir_all(place.w.join("sub"));
+        let (call, prepared) = place.prepare(&ApplyPatch, json!({"patch": PATCH})).await.unwrap();
+        let theirs = format!("theirs {round}\n");
+        let begin = std::sync::Barrier::new(2);
+        let outcome = std::thread::scope(|scope| {
+            // As editors save: another file takes the name.
+            let writer = scope.spawn(|| {
+                let aside = place.o.join("saved");
+                std::fs::write(&aside, &theirs).unwrap();
+                begin.wait();
+                for _ in 0..round * 200 {
+                    std::hint::spin_loop();
+                }
+                std::fs::rename(&aside, place.w.join("b.txt")).unwrap();
+            });
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            let run = scope.spawn(|| {
+                begin.wait();
+                runtime.block_on(place.run(&ApplyPatch, &call, &prepared, &CancellationToken::new()))
+            });
+            writer.join().unwrap();
+            run.join().unwrap()
+        });
+        let written = outcome.status == Status::Ok;
+        counts[usize::from(written)] += 1;
+        let expected = if written { "new\n" } else { "old\n" };
+        assert_eq!(place.bytes("a.txt"), expected.as_bytes(), "{round} {outcome:?}");
+        assert_eq!(place.w.join("sub").exists(), written, "{round} {outcome:?}");
+        assert_eq!(place.bytes("b.txt"), theirs.as_bytes(), "{round} {outcome:?}");
+        assert!(!place.names().iter().any(|name| name.contains(".plimsoll-")), "{:?}", place.names());
+    }
+    println!("refused and written: {counts:?}");
+}
+
 #[tokio::test]
 async fn a_file_that_came_after_the_decision_is_not_overwritten() {
     let place = Place::new();

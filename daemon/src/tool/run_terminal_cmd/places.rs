@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 
 /// The folder, then what the command names outside the project or in protected places, also by links that lead there, and
 /// what it writes among Plimsoll's own readable records.
-pub(super) fn targets(env: &ToolEnv, cwd: &Resolved, command: &str) -> Vec<Target> {
+pub(in crate::tool) fn targets(env: &ToolEnv, cwd: &Resolved, command: &str) -> Vec<Target> {
     let mut targets = vec![cwd.target()];
     for named in named(command) {
         let path = escape(cwd.path.join(&named.path).as_os_str().as_bytes());

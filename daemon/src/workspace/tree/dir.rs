@@ -100,6 +100,8 @@ pub struct Found {
     pub rules_changed: bool,
     /// Paths whose content changed since the last scan.
     pub changed: Vec<Vec<u8>>,
+    /// Those of them that were not there.
+    pub added: Vec<Vec<u8>>,
 }
 
 /// A sub-folder that counts.
@@ -321,8 +323,12 @@ impl Dir {
             if stat == slot.stat && slot.stat.settled(seen_before) && !unset {
                 continue;
             }
+            let was_there = slot.is_there();
             if slot.look(scan, &path, stat, seen_before) && found.changed.len() < CHANGES_MAX {
                 found.changed.push(path.clone());
+                if !was_there {
+                    found.added.push(path.clone());
+                }
             }
         }
     }

@@ -95,6 +95,8 @@ pub struct Tree {
 pub struct Changes {
     /// Paths relative to the base, sorted; a folder that went away ends in `/`.
     pub paths: Vec<Vec<u8>>,
+    /// Those of them that were not there at the scan before, sorted.
+    pub added: Vec<Vec<u8>>,
 }
 
 impl Tree {
@@ -162,7 +164,7 @@ impl Tree {
 
     /// Brings the model up to date.
     pub fn scan(&mut self, scan: &Scan<'_>) -> Changes {
-        let mut paths = Vec::new();
+        let (mut paths, mut added) = (Vec::new(), Vec::new());
         for dir in self.dirs.iter_mut().flatten() {
             dir.pending = true;
         }
@@ -172,7 +174,8 @@ impl Tree {
             if found.is_empty() || scan.stop.load(Ordering::Relaxed) {
                 break;
             }
-            for (number, found) in found {
+            for (number, mut found) in found {
+                added.append(&mut found.added);
                 self.take_in(number, found, &mut paths);
             }
         }
@@ -180,7 +183,9 @@ impl Tree {
         paths.sort_unstable();
         paths.dedup();
         paths.truncate(CHANGES_MAX);
-        Changes { paths }
+        added.sort_unstable();
+        added.dedup();
+        Changes { paths, added }
     }
 
     fn take_in(&mut self, number: u32, found: Found, paths: &mut Vec<Vec<u8>>) {

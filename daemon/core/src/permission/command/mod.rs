@@ -5,6 +5,7 @@
 //! Where they differ, where something is not understood, or where a reader of the text could be deceived, the command is
 //! [`Unparsed`], which no rule covers but one for exactly its text. Nothing here decides; [`coverage`](super::coverage) does.
 
+pub(super) mod changer;
 pub(super) mod danger;
 pub(super) mod heredoc;
 pub mod named;
@@ -19,7 +20,7 @@ pub(super) mod wrapper;
 use std::fmt;
 
 pub use tree::parse;
-pub use word::{Value, Word};
+pub use word::{Value, Word, quote};
 
 /// Longest command that is looked into, in bytes. Nobody reads more in a question either.
 pub const MAX_TEXT: usize = 16 * 1024;

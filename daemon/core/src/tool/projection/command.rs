@@ -105,7 +105,7 @@ pub(super) fn task_exit(of: Exit) -> String {
     }
 }
 
-fn exit(exit: Exit) -> String {
+pub(super) fn exit(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exit code {code}"),
         Exit::Signal(signal) => format!("exit code {}, ended by signal {signal}{}", 128 + signal, signal_name(signal)),

@@ -59,7 +59,8 @@ pub fn check(tool: &str, at: Cursor, outcome: &Outcome) -> Result<(), String> {
         | Body::Command(_)
         | Body::Todos(_)
         | Body::Edit(_)
-        | Body::Task(_) => {
+        | Body::Task(_)
+        | Body::Tests(_) => {
             return Err(format!("the result of {} has no further pages", at.call));
         }
     };

@@ -25,6 +25,7 @@ mod matches;
 mod outline;
 mod shown;
 mod task;
+mod test_run;
 mod text;
 mod whole;
 
@@ -151,6 +152,7 @@ pub fn project(input: &ProjectionInput<'_>) -> Projection {
         Body::Todos(todos) => text::todos(todos),
         Body::Edit(edited) => edit::edit(input, edited),
         Body::Task(task) => task::task(input, task),
+        Body::Tests(run) => test_run::test_run(input, run),
     };
     Projection { shown: seen, ..finish(input, parts) }
 }

@@ -22,6 +22,7 @@ pub(super) fn whole(body: &Body) -> u64 {
         Body::Todos(todos) => todos.iter().map(|todo| tokens(&todo.content) + LINE).sum(),
         Body::Edit(edited) => edited.files.iter().map(|file| tokens(&file.change.diff.text)).sum(),
         Body::Task(task) => command(&task.run),
+        Body::Tests(tests) => command(&tests.run),
     }
 }
 

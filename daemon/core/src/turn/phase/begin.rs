@@ -58,6 +58,7 @@ impl Machine {
             environment: Box::default(),
             surroundings: Surroundings::Known,
             touched: Touched::default(),
+            changed: std::collections::BTreeSet::new(),
             key: prompt.key,
             goes_on: prompt.goes_on,
             phase: Phase::Collecting,

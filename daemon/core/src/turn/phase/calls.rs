@@ -7,7 +7,7 @@ use super::operations::{Repeat, asked_again};
 use super::suspend::is_what_was_asked;
 use crate::event::{Ask, AskChoice, AskOption, AskResolution, EventBody};
 use crate::id::{AskId, CallId};
-use crate::ledger::{OpState, Operation, OperationFile, ProcessMark};
+use crate::ledger::{OpState, Operation, OperationFile, ProcessMark, changed_files};
 use crate::permission::leave::Leave;
 use crate::permission::policy::{Decision, decide, grants};
 use crate::permission::rule::Scope;
@@ -129,7 +129,7 @@ impl Machine {
         };
         let settings = &self.settings;
         let allowed = asked.is_some_and(|ask| is_what_was_asked(&ask, prepared));
-        let decision = decide(settings.mode, &settings.policy, &self.grants, spec, prepared);
+        let decision = decide(settings.mode, &settings.policy, &self.own_rules(), spec, prepared);
         if !matches!(decision, Decision::Deny(_))
             && let Some(earlier) = self.repeats(spec, prepared)
         {
@@ -148,7 +148,10 @@ impl Machine {
                     slot.state = SlotState::Ready(prepared.clone(), leave);
                 }
             }
-            Decision::Deny(reason) => self.refuse(id, prepared, format!("Not run: {reason}. Take another way.")),
+            Decision::Deny(reason) => {
+                let words = self.words_behind(spec, prepared);
+                self.refuse(id, prepared, format!("Not run: {reason}{words}. Take another way."));
+            }
             Decision::Ask { reason, options, leave } => {
                 self.ask_about(id, prepared, reason, None, options, leave);
             }
@@ -366,6 +369,9 @@ impl Machine {
 
     /// The last state within one commit is the one that is written.
     pub(in crate::turn) fn hold_operation(&mut self, operation: Operation) {
+        if let Some(turn) = self.turn.as_mut().filter(|turn| turn.no == operation.turn) {
+            turn.changed.extend(changed_files(&operation).map(str::to_owned));
+        }
         self.held.operations.retain(|held| held.call != operation.call);
         self.held.operations.push(operation);
     }
@@ -401,6 +407,9 @@ impl Machine {
         }
         for (call, prepared, _) in &starting {
             self.record(call.id, prepared, OpState::Running);
+            if !prepared.changes.is_empty() {
+                self.reopen_task();
+            }
             self.add_event(EventBody::ToolStarted { call: call.id, title: prepared.title.clone() });
         }
         self.commit();

@@ -16,6 +16,8 @@ impl Machine {
         self.add_steering();
         self.add_ended();
         let Some(turn) = self.turn.take() else { return };
+        let verification = self.verification.as_ref().map(|known| known.beside(self.revision));
+        let facts = TurnFacts { files: turn.changed.into_iter().collect(), verification };
         let cost = self.settings.model.price.as_ref().map(|price| price.cost(turn.usage));
         self.add_event(EventBody::TurnCompleted {
             turn: turn.no,
@@ -24,7 +26,7 @@ impl Machine {
             cost,
             unsettled: self.unsettled_calls(),
             message,
-            facts: TurnFacts::default(),
+            facts,
         });
         let waiting = !self.queue.is_empty();
         self.set_state(if waiting { SessionState::Running } else { SessionState::Idle });

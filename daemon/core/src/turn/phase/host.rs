@@ -20,6 +20,7 @@ impl Machine {
                 None => return,
             },
             "enter_plan_mode" => self.enter_plan_mode(),
+            "update_task" => return self.update_task(call),
             super::plan::EXIT => return self.exit_plan_mode(call),
             "inspect_operation" => match self.inspect_operation(call) {
                 Some(outcome) => outcome,
@@ -37,11 +38,11 @@ impl Machine {
             return;
         }
         let outcome = match result {
+            Ok(Consulted::Citations(found)) => self.cited(id, found),
             Ok(Consulted::Operation { operation, seen, target, lines, revision }) => {
                 let operation = operation.map(|operation| *operation);
                 self.inspected(id, Looked { operation, seen, target, lines, revision })
             }
-            Ok(Consulted::Citations { .. }) => Outcome::failed("This build cannot use what was found."),
             Err(why) => Outcome::failed(why),
         };
         self.settle(id, outcome);

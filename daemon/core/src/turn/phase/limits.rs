@@ -155,6 +155,7 @@ impl Machine {
 fn essence(outcome: &Outcome) -> String {
     let body = match &outcome.body {
         Body::Command(run) => format!("{:?} {:?} {:?}", run.exit, run.output, run.stderr),
+        Body::Tests(tests) => format!("{:?} {:?} {:?}", tests.run.exit, tests.report, tests.void),
         Body::Task(task) => format!("{} {:?} {:?}", task.id, task.run.exit, task.run.output),
         Body::Image(image) => image.version.clone(),
         other => serde_json::to_string(other).unwrap_or_default(),

@@ -18,3 +18,4 @@ mod rules;
 mod save;
 mod seen;
 pub(super) mod suspend;
+pub(super) mod task;

@@ -11,6 +11,7 @@ use crate::tool::projection::cursor::Cursor;
 use crate::tool::projection::{Projection, ProjectionInput, Saved, project};
 use crate::transcript::batch::StoredProjection;
 use crate::transcript::item::{ItemBody, NoticeCause, Observation, ToolResult};
+use crate::verification::Verification;
 
 /// The same call failing the same way this often in a row ends the turn.
 const MAX_SAME_FAILURES: u32 = 3;
@@ -70,6 +71,10 @@ impl Machine {
         let revision = self.revision;
         let now = self.now;
         let goes_on = self.note_task(id, &outcome);
+        if let Body::Tests(run) = &outcome.body {
+            // An interrupted run leaves what was known before.
+            self.verification = Verification::of(id, run, now).or(self.verification.take());
+        }
         let Some(slot) = self.slot(id) else { return };
         slot.state = SlotState::Done;
         let tool = slot.tool.clone();
@@ -84,11 +89,15 @@ impl Machine {
             }
             operation.at = now;
             let operation = operation.clone();
+            let changed = operation.state == OpState::Unknown || revision > operation.revision;
             if goes_on {
                 self.tasks.insert(id, operation.clone());
             }
             if operation.is_unsettled() {
                 self.lost_sight_of(&operation);
+            }
+            if changed {
+                self.reopen_task();
             }
             self.settle_earlier(&operation);
             self.hold_operation(operation);

@@ -9,6 +9,7 @@ use super::super::state::SlotState;
 use crate::id::CallId;
 use crate::tool::outcome::{Body, Exit, Outcome, Status};
 use crate::tool::projection::{Projection, Saved, exceeds_general};
+use crate::tool::test_report::TestRun;
 
 impl Machine {
     /// Sends a text that is over the general limit to be saved; else gives the outcome back.
@@ -45,7 +46,9 @@ impl Machine {
     pub(in crate::turn) fn too_large(&self, outcome: &Outcome, saved: Saved<'_>, whole: &Projection) -> Option<String> {
         let why = match (&outcome.body, saved) {
             (Body::Text(_), Saved::Failed(why)) => why,
-            (Body::Command(run), _) if run.log.is_none() && run.exit != Exit::NotStarted => {
+            (Body::Command(run) | Body::Tests(TestRun { run, .. }), _)
+                if run.log.is_none() && run.exit != Exit::NotStarted =>
+            {
                 "its log could not be written"
             }
             _ => return None,

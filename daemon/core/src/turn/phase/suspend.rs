@@ -107,6 +107,7 @@ pub(in crate::turn) fn taken_up(loaded: &Loaded, max_steps: u64) -> Option<Turn>
         environment: Box::default(),
         surroundings: Surroundings::Unknown,
         touched: touched(loaded),
+        changed: loaded.turn_files.iter().cloned().collect(),
         no: loaded.running_turn?,
         step: row.step,
         text: String::new(),

@@ -23,4 +23,5 @@ mod sessions;
 mod sizes;
 mod stored;
 mod suspend;
+mod tasks;
 mod world;

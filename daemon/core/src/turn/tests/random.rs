@@ -152,6 +152,10 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
             let plan = (!dice.2.is_multiple_of(3)).then(|| "1. look".to_owned());
             world.input(InputBody::PlanRead { call, result: Ok(plan) });
         }
+        Pending::Consult(call, Consult::Citations { quotes, .. }) if !dice.2.is_multiple_of(5) => {
+            let found = Consulted::Citations(world.citations(&quotes));
+            world.input(InputBody::Consulted { call, result: Ok(found) });
+        }
         Pending::Consult(call, Consult::Operation { of, .. }) if !dice.1.is_multiple_of(4) => {
             let operation = world.stored.operations.get(&of).cloned().map(Box::new);
             let files = operation.iter().flat_map(|operation| &operation.files);
@@ -211,6 +215,10 @@ fn model(world: &mut World, dice: Dice, request: crate::id::RequestNo, body: Vec
                     5 if dice.1 & 1 == 0 => call("fetch_rules", r#"{"rule_names":["asked"]}"#),
                     7 => call("enter_plan_mode", "{}"),
                     8 => call("exit_plan_mode", if dice.1 < 128 { "{}" } else { r#"{"plan":"1. look"}"# }),
+                    6 if dice.1 & 2 == 0 => call(
+                        "update_task",
+                        r#"{"goal":"g","constraints":[{"quote":"o"}],"hypotheses":[{"claim":"h","status":"open"}],"phase":"done"}"#,
+                    ),
                     5 => call("grep", r#"{"pattern":"x","cursor":"c1:5"}"#),
                     _ => call("read_file", r#"{"target_file":"a"}"#),
                 };

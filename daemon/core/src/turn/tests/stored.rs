@@ -11,6 +11,7 @@ use crate::model::usage::Usage;
 use crate::permission::policy::Mode;
 use crate::permission::rule::Rule;
 use crate::prompt::Prompts;
+use crate::task::Task;
 use crate::time::Timestamp;
 use crate::tool::outcome::{Body, Todo};
 use crate::transcript::batch::{Batch, SessionState, StoredProjection};
@@ -35,6 +36,7 @@ pub(super) struct Stored {
     pub(super) titled: bool,
     pub(super) mode: Mode,
     pub(super) before_plan: Option<Mode>,
+    pub(super) task: Option<Task>,
     pub(super) revision: Revision,
 }
 
@@ -67,6 +69,7 @@ impl Stored {
         if let Some(mode) = batch.mode {
             self.set_mode(mode);
         }
+        self.task = batch.task.or(self.task.take());
         self.revision = batch.revision.unwrap_or(self.revision);
     }
 
@@ -133,6 +136,7 @@ impl Stored {
             titled: self.titled,
             mode: self.mode,
             before_plan: self.before_plan,
+            task: self.task.as_ref().map(|task| task.shared(last, &calls)),
             revision: self.revision,
             items,
             requests,
@@ -283,8 +287,21 @@ impl Stored {
                     _ => Vec::new(),
                 })
                 .collect(),
-            task: None,
-            verification: None,
+            task: self.task.clone(),
+            turn_files: {
+                let running = started.difference(&completed).next().copied();
+                let of_turn = self.operations.values().filter(|operation| Some(operation.turn) == running);
+                of_turn.flat_map(crate::ledger::changed_files).map(str::to_owned).collect()
+            },
+            verification: viewed.iter().rev().find_map(|item| match &item.body {
+                ItemBody::ToolResult(result) => match &result.outcome.body {
+                    crate::tool::outcome::Body::Tests(run) => {
+                        crate::verification::Verification::of(result.call, run, item.at)
+                    }
+                    _ => None,
+                },
+                _ => None,
+            }),
             todos: todos(&viewed),
             before_plan: self.before_plan,
             open_calls: calls.filter(|(call, ..)| !answered(*call)).collect(),

@@ -1,7 +1,7 @@
 //! A world for the machine: a store in memory, and everything that was asked for and has not been answered.
 
 use super::super::effect::{Consult, Effect};
-use super::super::input::{Input, InputBody, Prompt};
+use super::super::input::{Citations, Input, InputBody, Prompt};
 use super::super::load::Loaded;
 use super::super::machine::{Machine, Settings};
 use super::super::recover::Cut;
@@ -14,10 +14,12 @@ use crate::model::catalog::ModelProfile;
 use crate::model::request::Api;
 use crate::permission::policy::{Mode, Policy};
 use crate::prompt::Prompts;
+use crate::task::quote;
 use crate::time::Timestamp;
 use crate::tool::call::Call;
 use crate::tool::projection::Budget;
 use crate::transcript::item::ItemBody;
+use crate::transcript::rewound::OutOfView;
 use crate::workspace::{Environment, GitBlock, InstructionSource, UserInfo};
 use std::collections::BTreeMap;
 
@@ -161,6 +163,27 @@ impl World {
                 }
                 Effect::AnswerTaken { ask, taken } => self.answers.push((ask, taken)),
             }
+        }
+    }
+
+    /// What of these quotes the user has said, as a store finds it.
+    pub(super) fn citations(&self, quotes: &[(String, Option<ItemNo>)]) -> Citations {
+        let out = OutOfView::of_items(&self.stored.items);
+        let said: Vec<(ItemNo, String)> = self
+            .stored
+            .items
+            .iter()
+            .filter(|item| !out.contains(item.no))
+            .filter_map(|item| match &item.body {
+                ItemBody::User(message) => Some((item.no, message.text.clone())),
+                _ => None,
+            })
+            .collect();
+        Citations {
+            items: quotes.iter().map(|(text, item)| quote::find(&said, text, *item)).collect(),
+            roots: vec!["/w".into()],
+            revision: self.stored.revision,
+            ..Citations::default()
         }
     }
 

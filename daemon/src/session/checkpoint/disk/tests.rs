@@ -49,6 +49,7 @@ impl World {
             pre_images: root.join("kept"),
             writable: [].into(),
             secret_env: [].into(),
+            tests: std::sync::Arc::default(),
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let (tools, operations) = (Registry::new([]), Vec::new());

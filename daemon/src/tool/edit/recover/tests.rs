@@ -243,7 +243,7 @@ fn cut_after_any_write_all_files_are_as_before_or_as_intended() {
 
 #[test]
 fn cut_inside_a_write_nothing_of_it_is_left() {
-    let kinds = [Kind::Create, Kind::Edit, Kind::CreateDeep, Kind::Delete, Kind::EditShared];
+    let kinds = [Kind::DeleteLink, Kind::Create, Kind::Edit, Kind::CreateDeep, Kind::Delete, Kind::EditShared];
     for (writes, kind) in kinds.iter().enumerate() {
         let whole = after(writes);
         for part in [0, 5, whole.len()] {
@@ -260,7 +260,7 @@ fn cut_inside_a_write_nothing_of_it_is_left() {
                     fs::write(&temp, &whole[..part]).unwrap();
                 }
                 // It has lost its name, and is not gone.
-                Kind::Delete => fs::rename(&path, &temp).unwrap(),
+                Kind::Delete | Kind::DeleteLink => fs::rename(&path, &temp).unwrap(),
                 Kind::EditShared => {
                     let mut content = before_bytes(writes);
                     let end = content.len().max(part);
@@ -268,7 +268,7 @@ fn cut_inside_a_write_nothing_of_it_is_left() {
                     content[..part].copy_from_slice(&whole.as_bytes()[..part]);
                     fs::write(&path, content).unwrap();
                 }
-                Kind::DeleteLink | Kind::Same => unreachable!(),
+                Kind::Same => unreachable!(),
             }
             let recovered = world.recover();
             assert_eq!(world.disk(), before, "{kind:?} {part} {recovered:?}");
