@@ -37,6 +37,24 @@ pub enum Death {
     Streaming(usize),
     /// After this time.
     After(Duration),
+    /// At the first, and when it is started again, at the second.
+    Twice(Boundary, Boundary),
+}
+
+impl Death {
+    fn first(&self) -> Option<&Boundary> {
+        match self {
+            Self::At(boundary) | Self::Twice(boundary, _) => Some(boundary),
+            Self::Never | Self::Waiting(_) | Self::Streaming(_) | Self::After(_) => None,
+        }
+    }
+
+    fn second(&self) -> Option<&Boundary> {
+        match self {
+            Self::Twice(_, boundary) => Some(boundary),
+            Self::Never | Self::At(_) | Self::Waiting(_) | Self::Streaming(_) | Self::After(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for Death {
@@ -44,6 +62,7 @@ impl fmt::Display for Death {
         match self {
             Self::Never => f.write_str("never"),
             Self::At(boundary) => boundary.fmt(f),
+            Self::Twice(first, second) => write!(f, "{first}, then {second}"),
             Self::Waiting(answer) => write!(f, "before answer {answer}"),
             Self::Streaming(answer) => write!(f, "in answer {answer}"),
             Self::After(time) => write!(f, "after {} ms", time.as_millis()),
@@ -55,8 +74,10 @@ impl fmt::Display for Death {
 pub struct Ran {
     /// Whether the daemon died.
     pub died: bool,
-    /// The calls that changed files.
+    /// The calls that changed files, until it ended or died.
     pub passed: Vec<Passed>,
+    /// Those of the daemon that found it dead, until the session was as it should be.
+    pub recovered: Vec<Passed>,
     pub data: PathBuf,
     pub workspace: PathBuf,
 }
@@ -68,6 +89,8 @@ struct Scene {
     daemon: TestDaemon,
     client: Client,
     session: String,
+    /// Whether the prompt's call was answered.
+    accepted: bool,
 }
 
 fn shown(jobs: &[Job]) -> Vec<Call> {
@@ -112,24 +135,25 @@ pub async fn run(stopper: &Stopper, work: &Work, death: &Death) -> Ran {
     let gate = Gate::new();
     let server = ModelServer::start(Script::new(script(work, &jobs, death, &gate))).await;
     let mut machine = Machine::new(plimsoll_tests::binary!()).model(&server, work.api, "full");
-    let at = match death {
-        Death::At(boundary) => Some(boundary),
-        Death::Never | Death::Waiting(_) | Death::Streaming(_) | Death::After(_) => None,
-    };
-    stopper.watch(&mut machine, at);
+    stopper.watch(&mut machine, death.first());
     let daemon = machine.daemon().await;
     let client = daemon.client().await;
     let session = client.session(&workspace).await;
-    let mut scene = Scene { work: jobs, workspace, server, daemon, client, session };
+    let mut scene = Scene { work: jobs, workspace, server, daemon, client, session, accepted: false };
 
     arm(scene.daemon.machine());
     let died = scene.first_turn(death, &gate).await;
-    let passed = passed(scene.daemon.machine());
+    let mut noted = passed(scene.daemon.machine());
+    let until = noted.len();
     if died {
+        scene.come_back(stopper, death.second()).await;
+        noted = passed(scene.daemon.machine());
         scene.go_on().await;
     }
     scene.finish().await;
-    Ran { died, passed, data: scene.daemon.machine().data(), workspace: scene.workspace.path().to_owned() }
+    let recovered = noted.split_off(until);
+    let (data, workspace) = (scene.daemon.machine().data(), scene.workspace.path().to_owned());
+    Ran { died, passed: noted, recovered, data, workspace }
 }
 
 fn has_ended(session: &str, events: &[Value]) -> bool {
@@ -141,11 +165,11 @@ impl Scene {
         json!({"session": self.session, "text": "Do it.", "idempotencyKey": "the first prompt"})
     }
 
-    /// Runs until the turn's end, which is `false`, or until the daemon died and is there again.
+    /// Runs until the turn's end, which is `false`, or until the daemon died.
     async fn first_turn(&mut self, death: &Death, gate: &Gate) -> bool {
-        let started = self.client.attempt("turn/start", self.prompt()).await;
+        self.accepted = self.client.attempt("turn/start", self.prompt()).await.is_some();
         match death {
-            Death::Never | Death::At(_) => {}
+            Death::Never | Death::At(_) | Death::Twice(..) => {}
             Death::Waiting(_) | Death::Streaming(_) => {
                 gate.reached().await;
                 self.daemon.kill9().await;
@@ -155,29 +179,44 @@ impl Scene {
                 self.daemon.kill9().await;
             }
         }
+        let by_itself = death.first().is_some() || matches!(death, Death::Never);
         let ended = |events: &[Value]| has_ended(&self.session, events);
         let ended = self.client.reached_or_closed("the end of the turn or of the daemon", ended).await;
-        if ended && matches!(death, Death::Never | Death::At(_)) {
+        if by_itself && ended {
             return false;
         }
         self.client.closed().await;
-        if matches!(death, Death::At(_)) {
-            let status = self.daemon.ended().await;
-            assert_eq!(status.signal(), Some(9), "the daemon ended by itself: {status}");
+        if by_itself {
+            self.died().await;
         }
+        true
+    }
+
+    async fn died(&mut self) {
+        let status = self.daemon.ended().await;
+        assert_eq!(status.signal(), Some(9), "the daemon ended by itself: {status}");
+    }
+
+    /// Starts the daemon again, twice when it dies once more, and waits until the first turn has its end. What the client
+    /// had seen must be there.
+    async fn come_back(&mut self, stopper: &Stopper, again: Option<&Boundary>) {
         let before = durable(&self.client.events());
-        self.daemon.unset_for_daemon();
+        stopper.watch(self.daemon.machine_mut(), again);
         self.daemon.restart().await;
+        if again.is_some() {
+            self.died().await;
+            stopper.watch(self.daemon.machine_mut(), None);
+            self.daemon.restart().await;
+        }
         self.client = self.daemon.client().await;
         self.client.attach(&self.session, 0).await;
-        if started.is_none() {
+        if !self.accepted {
             // An editor that got no answer says it again: it must not count twice.
             self.client.ok("turn/start", self.prompt()).await;
         }
         self.client.completed(&self.session, 1).await;
         let now = durable(&self.client.events());
         assert_eq!(now[..before.len()], before, "what a client has seen is there, and in its place");
-        true
     }
 
     /// Looks at what the daemon says of each job, and lets the model do the rest.

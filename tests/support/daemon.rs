@@ -37,6 +37,11 @@ impl TestDaemon {
         &self.machine
     }
 
+    /// The same, to change the environment of daemons that are started from now on.
+    pub fn machine_mut(&mut self) -> &mut Machine {
+        &mut self.machine
+    }
+
     /// Its socket.
     pub fn socket(&self) -> &Path {
         &self.socket
@@ -128,11 +133,6 @@ impl TestDaemon {
     /// Takes a variable out of the environment of everything that is started or greeted from now on.
     pub fn unset(&mut self, variable: &str) {
         self.machine.unset(variable);
-    }
-
-    /// Takes what only daemons have out of the environment of those that are started from now on.
-    pub fn unset_for_daemon(&mut self) {
-        self.machine.unset_for_daemon();
     }
 
     /// Watches one of its processes.

@@ -86,6 +86,7 @@ impl Stopper {
 
     /// Lets the daemons of `machine` that are started from now on note their boundaries, and end at this one.
     pub fn watch(&self, machine: &mut Machine, at: Option<&Boundary>) {
+        machine.unset_for_daemon();
         for (name, value) in self.variables(machine.folder(), at) {
             machine.set_for_daemon(name, &value);
         }
