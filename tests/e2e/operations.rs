@@ -268,10 +268,10 @@ async fn an_orphan_whose_helper_was_killed_too_has_ended_when_the_verdict_is_tol
     let processes: Vec<u32> = printed.split(' ').filter_map(|word| word.parse().ok()).collect();
     let [shell, child] = processes.as_slice() else { panic!("two processes: {printed}") };
     let helper: u32 = process(*shell, 1).and_then(|parent| parent.parse().ok()).expect("a parent");
-    // Stopped, it does not see the daemon's end, so that nobody ends what it started.
-    signal(helper, Signal::STOP);
-    daemon.kill9().await;
+    // Stopped, the daemon does not see that the helper is gone, so that nobody ends what it started.
+    signal(daemon.pid(), Signal::STOP);
     signal(helper, Signal::KILL);
+    daemon.kill9().await;
     assert!(lives(*shell) && lives(*child));
     daemon.restart().await;
     let client = daemon.client().await;

@@ -50,8 +50,6 @@ pub struct Machine {
     pub(super) queue: VecDeque<(TurnNo, Prompt)>,
     pub(super) todos: Vec<Todo>,
     pub(super) task: Option<Task>,
-    /// The last test run.
-    pub(super) verification: Option<Verification>,
     pub(super) grants: Vec<Rule>,
     /// What the model was shown of files.
     pub(super) seen: Seen,
@@ -67,8 +65,6 @@ pub struct Machine {
     pub(super) ended: Vec<TaskEnd>,
     /// Those of whose end a result has told the model.
     pub(super) seen_ended: BTreeSet<CallId>,
-    /// The last test run.
-    pub(super) verification: Option<Verification>,
     /// Tokens of all requests of the session.
     pub(super) usage: Usage,
     /// How the model's counts compare with the estimate, and whether that was learned since it was told.
@@ -102,7 +98,6 @@ impl Machine {
             counters: loaded.counters,
             todos: loaded.todos.clone(),
             task: loaded.task.clone(),
-            verification: loaded.verification.clone(),
             grants: loaded.grants.clone(),
             seen: Seen::of(&loaded.shown),
             unsettled,
@@ -110,7 +105,6 @@ impl Machine {
             ended: Vec::new(),
             seen_ended: loaded.untold.iter().copied().collect(),
             revision: loaded.revision,
-            verification: loaded.verification.clone(),
             titled: loaded.titled,
             before_plan: loaded.before_plan,
             usage: loaded.usage,
