@@ -82,11 +82,12 @@ fn filler() -> String {
 impl Job {
     /// What stands in the world when it was done, and in its arguments.
     pub fn mark(self) -> String {
-        format!("mark-{:03}", self.no)
+        format!("mark-{:03}-done", self.no)
     }
 
+    /// What stood in its place: as long, and in both halves another text.
     fn slot(self) -> String {
-        format!("slot-{:03}", self.no)
+        format!("slot-{:03}-free", self.no)
     }
 
     fn looked_at(self) -> String {
