@@ -204,7 +204,7 @@ async fn what_a_client_sets_counts_in_the_turn_that_runs() {
         assert_has(&error, &[part, "invalidParams"]);
     }
     let mut output = world.daemon.machine().command(world.workspace.path(), &["task"]);
-    let output = output.output().expect("it runs");
+    let output = output.output().await.expect("it runs");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_has(
         &printed,

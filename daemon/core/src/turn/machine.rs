@@ -50,6 +50,8 @@ pub struct Machine {
     pub(super) queue: VecDeque<(TurnNo, Prompt)>,
     pub(super) todos: Vec<Todo>,
     pub(super) task: Option<Task>,
+    /// The last test run.
+    pub(super) verification: Option<Verification>,
     pub(super) grants: Vec<Rule>,
     /// What the model was shown of files.
     pub(super) seen: Seen,
@@ -98,6 +100,7 @@ impl Machine {
             counters: loaded.counters,
             todos: loaded.todos.clone(),
             task: loaded.task.clone(),
+            verification: loaded.verification.clone(),
             grants: loaded.grants.clone(),
             seen: Seen::of(&loaded.shown),
             unsettled,
