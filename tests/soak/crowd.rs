@@ -2,12 +2,12 @@
 //! read, a daemon that is killed: in the end all have seen the same, every prompt that was accepted stands there once.
 
 use crate::model;
-use crate::random::{Random, seed};
 use plimsoll_core::model::request::Api;
 use plimsoll_tests::client::{Client, Framing};
 use plimsoll_tests::daemon::TestDaemon;
 use plimsoll_tests::machine::Machine;
 use plimsoll_tests::model_server::ModelServer;
+use plimsoll_tests::random::{Random, seed};
 use plimsoll_tests::told::{durable, items};
 use plimsoll_tests::workspace::Workspace;
 use serde_json::{Value, json};
