@@ -415,15 +415,10 @@ mod tests {
         let of = OpsOf { session: Some("s1".to_owned()), ..OpsOf::default() };
         let (call, resolution) = ("c7".to_owned(), OpsResolution::NotApplied);
         let action = Some(OpsAction::Resolve { call, resolution, note: None, of });
-        let list = OpsList::default();
-        assert_eq!(
-            words("ops resolve c7 not-applied --session s1").unwrap(),
-            Command::Ops(Ops { action, list: list.clone() })
-        );
-        assert_eq!(
-            words("ops --all").unwrap(),
-            Command::Ops(Ops { action: None, list: OpsList { all: true, ..list } })
-        );
+        let resolve = Ops { action, list: OpsList::default() };
+        assert_eq!(words("ops resolve c7 not-applied --session s1").unwrap(), Command::Ops(resolve));
+        let all = Ops { action: None, list: OpsList { all: true, ..OpsList::default() } };
+        assert_eq!(words("ops --all").unwrap(), Command::Ops(all));
         let undo = Undo { turn: Some(3), skip: true, yes: true, ..Undo::default() };
         assert_eq!(words("undo --turn 3 --skip -y").unwrap(), Command::Undo(undo));
         let inspect = Inspect { prompt: Some("x".to_owned()), file: vec!["a".to_owned()], ..Inspect::default() };

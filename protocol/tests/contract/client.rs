@@ -1,8 +1,6 @@
 //! The traits say what the parameter types say: every call of the typed client is recorded and read back.
 
-use jsonrpsee::core::client::{BatchResponse, ClientT, Error, Subscription, SubscriptionClientT};
-use jsonrpsee::core::params::BatchRequestBuilder;
-use jsonrpsee::core::traits::ToRpcParams;
+use crate::recorder::Recorder;
 use plimsoll_protocol::auth::{self, AuthApiClient};
 use plimsoll_protocol::checkpoint::{self, CheckpointApiClient};
 use plimsoll_protocol::config::{self, ConfigApiClient};
@@ -32,58 +30,8 @@ use plimsoll_protocol::turn::{CancelParams, ContinueParams, StartParams, SteerPa
 use plimsoll_protocol::version::PROTOCOL;
 use plimsoll_protocol::{evidence, task};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-
-/// Records calls and answers none.
-#[derive(Default)]
-struct Recorder {
-    calls: Mutex<BTreeMap<String, Value>>,
-}
-
-impl Recorder {
-    fn record(&self, method: &str, params: impl ToRpcParams) -> Error {
-        let params = params.to_rpc_params().unwrap();
-        let params = params.map_or(json!({}), |params| serde_json::from_str(params.get()).unwrap());
-        self.calls.lock().unwrap().insert(method.to_owned(), params);
-        Error::Custom("recorded".to_owned())
-    }
-}
-
-impl ClientT for Recorder {
-    async fn notification<P: ToRpcParams + Send>(&self, method: &str, params: P) -> Result<(), Error> {
-        Err(self.record(method, params))
-    }
-
-    async fn request<R: DeserializeOwned, P: ToRpcParams + Send>(&self, method: &str, params: P) -> Result<R, Error> {
-        Err(self.record(method, params))
-    }
-
-    async fn batch_request<'a, R: DeserializeOwned + std::fmt::Debug + 'a>(
-        &self,
-        _: BatchRequestBuilder<'a>,
-    ) -> Result<BatchResponse<'a, R>, Error> {
-        Err(Error::Custom("not recorded".to_owned()))
-    }
-}
-
-impl SubscriptionClientT for Recorder {
-    async fn subscribe<'a, N: DeserializeOwned, P: ToRpcParams + Send>(
-        &self,
-        method: &'a str,
-        params: P,
-        unsubscribe: &'a str,
-    ) -> Result<Subscription<N>, Error> {
-        self.record(unsubscribe, jsonrpsee::core::params::ArrayParams::new());
-        Err(self.record(method, params))
-    }
-
-    async fn subscribe_to_method<N: DeserializeOwned>(&self, method: &str) -> Result<Subscription<N>, Error> {
-        Err(self.record(method, jsonrpsee::core::params::ArrayParams::new()))
-    }
-}
 
 #[expect(clippy::unnecessary_wraps, reason = "every optional parameter is given once, and this keeps that short")]
 fn some(text: &str) -> Option<String> {
