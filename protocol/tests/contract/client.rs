@@ -1,5 +1,7 @@
 //! The traits say what the parameter types say: every call of the typed client is recorded and read back.
 
+mod task;
+
 use crate::recorder::Recorder;
 use plimsoll_protocol::auth::{self, AuthApiClient};
 use plimsoll_protocol::checkpoint::{self, CheckpointApiClient};
@@ -28,7 +30,6 @@ use plimsoll_protocol::todo::TodoApiClient;
 use plimsoll_protocol::transcript::{self, ReadParams, TranscriptApiClient};
 use plimsoll_protocol::turn::{CancelParams, ContinueParams, StartParams, SteerParams, TurnApiClient, WhenBusy};
 use plimsoll_protocol::version::PROTOCOL;
-use plimsoll_protocol::{evidence, task};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -386,36 +387,7 @@ async fn memory_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn er
     let _ = PromptApiClient::list(recorder, "s".into()).await;
     expect("todo/get", &json!({"session": "s"}));
     let _ = TodoApiClient::get(recorder, "s".into()).await;
-    expect("task/get", &json!({"session": "s"}));
-    let _ = task::TaskApiClient::get(recorder, "s".into()).await;
-    let p = evidence::GetParams { session: "s".into(), evidence: "e/c7@r42".into() };
-    expect("evidence/get", &p);
-    let evidence::GetParams { session, evidence } = p;
-    let _ = evidence::EvidenceApiClient::get(recorder, session, evidence).await;
-    let p = task::SetParams {
-        session: "s".into(),
-        goal: some("g"),
-        phase: Some(task::Phase::Verify),
-        next: some("n"),
-        add_constraints: Some(vec![task::NewConstraint { quote: "q".into(), denies: Some(vec!["write".into()]) }]),
-        remove_constraints: Some(vec![1]),
-        waive: Some(true),
-        idempotency_key: some("k"),
-    };
-    expect("task/set", &p);
-    let task::SetParams { session, goal, phase, next, add_constraints, remove_constraints, waive, idempotency_key } = p;
-    let set = task::TaskApiClient::set(
-        recorder,
-        session,
-        goal,
-        phase,
-        next,
-        add_constraints,
-        remove_constraints,
-        waive,
-        idempotency_key,
-    );
-    let _ = set.await;
+    task::calls(recorder, expect).await;
 
     let p = memory::DeleteParams { project: "p".into(), id: "m3".into(), idempotency_key: some("k") };
     expect("memory/delete", &p);
