@@ -180,26 +180,19 @@ async fn a_change_by_somebody_else_voids_the_result() {
 #[tokio::test]
 async fn another_sessions_new_file_voids_the_result_too() {
     let workspace = gated();
-    let server = ModelServer::start(
-        Script::new([])
-            .on(|request| request.last_user_text().is_some_and(|text| text.contains("test it")), run_tests(None))
-            .on(
-                |request| request.last_user_text().is_some_and(|text| text.contains("add a file")),
-                Step::calls([Call::new("write", json!({"file_path": "new.txt", "contents": "new\n"}))]),
-            ),
-    )
-    .await;
-    let daemon = Machine::new(plimsoll_tests::binary!()).model(&server, Api::OpenaiChat, "full").daemon().await;
+    // The tests run while the other session asks its model.
+    let write = Step::calls([Call::new("write", json!({"file_path": "new.txt", "contents": "new\n"}))]);
+    let steps = vec![run_tests(None), write, Step::say("Added."), Step::say("Hm.")];
+    let (daemon, server) = begin(Api::OpenaiChat, "full", "", steps).await;
     let client = daemon.client().await;
     let (testing, writing) = (client.session(&workspace).await, client.session(&workspace).await);
     let turn = client.start(&testing, "test it").await;
     begun(&client).await;
-    server.push(Step::say("Added."));
     client.turn(&writing, "add a file").await;
-    server.push(Step::say("Hm."));
     open_gate(&workspace).await;
     client.completed(&testing, turn).await;
     assert_eq!(last(&client)["data"]["foreign"], json!(["new.txt"]));
+    server.assert_clean();
 }
 
 #[tokio::test]

@@ -238,8 +238,8 @@ async fn a_patch_beside_another_writer_is_whole_or_refused_and_takes_nothing_fro
                 }
                 std::fs::rename(&aside, place.w.join("b.txt")).unwrap();
             });
-            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
             let run = scope.spawn(|| {
+                let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
                 begin.wait();
                 runtime.block_on(place.run(&ApplyPatch, &call, &prepared, &CancellationToken::new()))
             });

@@ -6,6 +6,7 @@ mod behaviour;
 mod disk;
 mod edges;
 mod epochs;
+mod facts;
 mod forks;
 mod goldens;
 mod limits;
