@@ -46,7 +46,7 @@ impl World {
         let end = self.client.turn(session, prompt).await;
         assert_eq!(end["stopReason"], "endTurn", "{end}");
         let requests = self.server.requests();
-        let told = requests.last().map(|request| request.results()).unwrap_or_default();
+        let told = requests.last().map(plimsoll_tests::model_server::Recorded::results).unwrap_or_default();
         told.into_iter().rev().take(count).rev().map(|(_, text)| text).collect()
     }
 

@@ -229,7 +229,7 @@ impl Scene {
             let known = Known::of(*job, &items);
             known.assert_true(*job, operations, &self.workspace);
             unseen.extend(known.unseen(*job, &self.workspace));
-            if !known.is_done() && !(known.is_unknown() && job.is_done(&self.workspace)) {
+            if !(known.is_done() || known.is_unknown() && job.is_done(&self.workspace)) {
                 rest.push(*job);
             }
         }
