@@ -1,5 +1,5 @@
 // Made by `node generate.mjs` from ../schema/plimsoll.schema.json: change the Rust types, not this file.
-// schema: eccb53723d97b53a
+// schema: d4735ad7e6ad7481
 
 /**
  * The version of the protocol that these types describe.
@@ -63,6 +63,7 @@ export interface Methods {
   "turn/start": { params: TurnStartParams; result: AcceptedTurn };
   "turn/steer": { params: TurnSteerParams; result: Done };
   "turn/cancel": { params: TurnCancelParams; result: Done };
+  "turn/continue": { params: TurnContinueParams; result: AcceptedTurn };
   "permission/respond": { params: PermissionRespondParams; result: PermissionRespondResult };
   "permission/grants": { params: PermissionGrantsParams; result: PermissionGrantsResult };
   "permission/revoke": { params: PermissionRevokeParams; result: Done };
@@ -74,9 +75,15 @@ export interface Methods {
   "skill/list": { params: SkillListParams; result: SkillListResult };
   "prompt/list": { params: PromptListParams; result: PromptListResult };
   "todo/get": { params: TodoGetParams; result: TodoGetResult };
+  "task/get": { params: TaskGetParams; result: TaskState };
+  "task/set": { params: TaskSetParams; result: TaskState };
+  "evidence/get": { params: EvidenceGetParams; result: Evidence };
   "checkpoint/list": { params: CheckpointListParams; result: CheckpointListResult };
   "checkpoint/diff": { params: CheckpointDiffParams; result: CheckpointDiffResult };
   "checkpoint/restore": { params: CheckpointRestoreParams; result: CheckpointRestoreResult };
+  "operation/list": { params: OperationListParams; result: OperationListResult };
+  "operation/inspect": { params: OperationInspectParams; result: Operation };
+  "operation/resolve": { params: OperationResolveParams; result: Operation };
   "context/inspect": { params: ContextInspectParams; result: Inspection };
   "context/preview": { params: ContextPreviewParams; result: Inspection };
   "request/list": { params: RequestListParams; result: RequestListResult };
@@ -396,6 +403,18 @@ export type TextSource = "builtIn" | "own" | (string & {});
  */
 export type TodoStatus = "pending" | "inProgress" | "completed" | "cancelled" | (string & {});
 /**
+ * What became of a hypothesis.
+ */
+export type HypothesisStatus = "open" | "confirmed" | "refuted" | (string & {});
+/**
+ * How far the work is.
+ */
+export type Phase = "investigate" | "implement" | "verify" | "done" | (string & {});
+/**
+ * How a file stands beside the version that was shown.
+ */
+export type FileNow = "same" | "changed" | "gone" | "unknown" | (string & {});
+/**
  * Whether something can be undone now.
  */
 export type RestorableState = "ready" | "alreadySo" | "blocked" | (string & {});
@@ -411,6 +430,27 @@ export type FileVerdict = "ready" | "alreadySo" | "later" | "changed" | "unclear
  * What came of an undo.
  */
 export type RestoreState = "done" | "planned" | "refused" | "nothing" | (string & {});
+/**
+ * Where an operation stands.
+ */
+export type OperationState =
+  "proposed" | "denied" | "approved" | "running" | "succeeded" | "failed" | "cancelled" | "unknown" | (string & {});
+/**
+ * What evidence, or the user, says of an operation.
+ */
+export type Verdict = "applied" | "notApplied" | "partlyApplied" | "changed" | "cannotTell" | (string & {});
+/**
+ * Who found something out.
+ */
+export type FoundBy = "recovery" | "inspection" | "user" | "later" | (string & {});
+/**
+ * What a file holds, beside what an operation was to make of it.
+ */
+export type Stands = "after" | "before" | "other" | "unreadable" | (string & {});
+/**
+ * What the user says became of an operation.
+ */
+export type Resolution2 = "applied" | "notApplied" | "accepted";
 /**
  * Which request is inspected.
  */
@@ -633,6 +673,24 @@ export type SessionEvent = {
        * For people, when the end was not a good one.
        */
       message?: string | null;
+      /**
+       * Files that the turn's calls changed: absolute paths, each once.
+       */
+      files?: string[];
+      /**
+       * The session's last test run; absent when there was none.
+       */
+      verification?: Verified | null;
+    }
+  | {
+      type: "operationChanged";
+      /**
+       * Its call.
+       */
+      call: string;
+    }
+  | {
+      type: "taskChanged";
     }
   | {
       type: "sessionChanged";
@@ -1712,6 +1770,19 @@ export interface TurnCancelParams {
   idempotencyKey?: string | null;
 }
 /**
+ * Parameters of `turn/continue`.
+ */
+export interface TurnContinueParams {
+  /**
+   * The session.
+   */
+  session: string;
+  /**
+   * The client's key for this call; the same key again is the same turn.
+   */
+  idempotencyKey?: string | null;
+}
+/**
  * Parameters of `permission/respond`.
  */
 export interface PermissionRespondParams {
@@ -2093,6 +2164,278 @@ export interface Todo {
   status: TodoStatus;
 }
 /**
+ * Parameters of `task/get`.
+ */
+export interface TaskGetParams {
+  /**
+   * The session.
+   */
+  session: string;
+}
+/**
+ * Result of `task/get` and `task/set`.
+ */
+export interface TaskState {
+  /**
+   * The task; null where there never was one.
+   */
+  task?: Task | null;
+  /**
+   * The last test run; absent when there was none.
+   */
+  verification?: Verification | null;
+  /**
+   * Calls of which nobody knows whether they took effect.
+   */
+  unsettled: string[];
+  /**
+   * The project's revision now, as last observed.
+   */
+  revision: string;
+}
+/**
+ * What is to be done, under which demands, and what is known.
+ */
+export interface Task {
+  /**
+   * What is to be reached; empty until it was said.
+   */
+  goal: string;
+  /**
+   * What the user demanded or forbade.
+   */
+  constraints: Constraint[];
+  /**
+   * Explanations with their state; refuted ones stay.
+   */
+  hypotheses: Hypothesis[];
+  /**
+   * What is established.
+   */
+  confirmed: Confirmed[];
+  /**
+   * How far the work is.
+   */
+  phase: Phase;
+  /**
+   * What comes next; empty until it was said.
+   */
+  next: string;
+  /**
+   * Whether the user lets the work count as done without tests.
+   */
+  waived: boolean;
+}
+/**
+ * Something that the user demanded or forbade.
+ */
+export interface Constraint {
+  /**
+   * Its number within the task; never given to another.
+   */
+  id: number;
+  /**
+   * The user's words.
+   */
+  quote: string;
+  /**
+   * The item that holds them; absent: a client set it.
+   */
+  item?: number | null;
+  /**
+   * Rules whose calls are denied because of it, in every mode. Empty: nothing enforces it.
+   */
+  denies: string[];
+}
+/**
+ * An explanation that is looked into.
+ */
+export interface Hypothesis {
+  /**
+   * What it says.
+   */
+  claim: string;
+  /**
+   * What became of it.
+   */
+  status: HypothesisStatus;
+  /**
+   * The results that it rests on, such as `e/c7@r42`; see `evidence/get`.
+   */
+  evidence: string[];
+}
+/**
+ * Something established.
+ */
+export interface Confirmed {
+  /**
+   * What it says.
+   */
+  claim: string;
+  /**
+   * The results that it rests on.
+   */
+  evidence: string[];
+}
+/**
+ * The last test run of a session.
+ */
+export interface Verification {
+  /**
+   * Its call.
+   */
+  call: string;
+  /**
+   * The command that ran.
+   */
+  command: string;
+  /**
+   * Whether the command ended well and no test failed.
+   */
+  passed: boolean;
+  /**
+   * The revision when it began, such as `r41`.
+   */
+  before: string;
+  /**
+   * The revision when it had ended.
+   */
+  after: string;
+  /**
+   * Whether somebody else changed files meanwhile, so that it says nothing.
+   */
+  void: boolean;
+  /**
+   * Whether it says that the tests pass on the present revision.
+   */
+  holds: boolean;
+  /**
+   * When it ended.
+   */
+  at: number;
+}
+/**
+ * Parameters of `task/set`. What is absent stays.
+ */
+export interface TaskSetParams {
+  /**
+   * The session.
+   */
+  session: string;
+  /**
+   * Another goal.
+   */
+  goal?: string | null;
+  /**
+   * Another phase.
+   */
+  phase?: Phase | null;
+  /**
+   * What comes next.
+   */
+  next?: string | null;
+  /**
+   * Constraints to be added.
+   */
+  addConstraints?: NewConstraint[] | null;
+  /**
+   * Numbers of constraints to be taken away, with what they deny.
+   */
+  removeConstraints?: number[] | null;
+  /**
+   * Whether the work may count as done without tests.
+   */
+  waive?: boolean | null;
+  /**
+   * The same key again changes nothing more.
+   */
+  idempotencyKey?: string | null;
+}
+/**
+ * A constraint to be added.
+ */
+export interface NewConstraint {
+  /**
+   * The user's words.
+   */
+  quote: string;
+  /**
+   * Rules whose calls are denied; absent: those that follow from the words.
+   */
+  denies?: string[] | null;
+}
+/**
+ * Parameters of `evidence/get`.
+ */
+export interface EvidenceGetParams {
+  /**
+   * The session.
+   */
+  session: string;
+  /**
+   * The evidence id.
+   */
+  evidence: string;
+}
+/**
+ * What a call showed then, and how that stands now.
+ */
+export interface Evidence {
+  /**
+   * Its id, such as `e/c7@r42`.
+   */
+  evidence: string;
+  /**
+   * The call.
+   */
+  call: string;
+  /**
+   * The tool.
+   */
+  tool: string;
+  /**
+   * The item of the result.
+   */
+  item: number;
+  /**
+   * What the model was shown.
+   */
+  text: string;
+  /**
+   * How the call ended.
+   */
+  status: CallStatus;
+  /**
+   * The files of which it was shown something.
+   */
+  files: EvidenceFile[];
+  /**
+   * Whether it may be otherwise now: a file is not as it was shown or, where no file was shown, the project has changed.
+   */
+  stale: boolean;
+  /**
+   * The project's revision now.
+   */
+  revision: string;
+}
+/**
+ * A file of an evidence.
+ */
+export interface EvidenceFile {
+  /**
+   * Canonical absolute path.
+   */
+  path: string;
+  /**
+   * The version that was shown.
+   */
+  version: string;
+  /**
+   * How it stands now.
+   */
+  now: FileNow;
+}
+/**
  * Parameters of `checkpoint/list`.
  */
 export interface CheckpointListParams {
@@ -2363,6 +2706,210 @@ export interface CheckpointRestoreResult {
    * Commands that ran: what they changed is not undone.
    */
   commands: RanCommand[];
+}
+/**
+ * Parameters of `operation/list`.
+ */
+export interface OperationListParams {
+  /**
+   * The session.
+   */
+  session: string;
+  /**
+   * Only those in one of these states; absent or empty: in any.
+   */
+  states?: OperationState[] | null;
+  /**
+   * Only those that are open (`true`), or that are not (`false`); absent: both.
+   */
+  unsettled?: boolean | null;
+  /**
+   * Where the page before ended.
+   */
+  cursor?: string | null;
+  /**
+   * At most so many; 1 to 500, 50 when absent.
+   */
+  limit?: number | null;
+}
+/**
+ * Result of `operation/list`: the newest first.
+ */
+export interface OperationListResult {
+  /**
+   * The operations.
+   */
+  operations: Operation[];
+  /**
+   * Give it as `cursor` for the next page; absent at the end.
+   */
+  nextCursor?: string | null;
+}
+/**
+ * A call with an effect.
+ */
+export interface Operation {
+  /**
+   * The call, such as `c7`.
+   */
+  call: string;
+  /**
+   * Its turn.
+   */
+  turn: number;
+  /**
+   * The tool's name; `undo` for an undo.
+   */
+  tool: string;
+  /**
+   * What it may do: `write`, `execute`, `network` or `interact`.
+   */
+  class: string;
+  /**
+   * Canonical path of what it acts on: the file, or the folder that a command runs in.
+   */
+  target: string;
+  /**
+   * The command line, for commands.
+   */
+  command?: string | null;
+  /**
+   * Where it stands.
+   */
+  state: OperationState;
+  /**
+   * When it came there.
+   */
+  at: number;
+  /**
+   * The project's revision when it was allowed to run, such as `r42`.
+   */
+  revision: string;
+  /**
+   * A command that goes on, or went on, in the background.
+   */
+  background?: boolean;
+  /**
+   * For edits: each file.
+   */
+  files?: OperationFile[];
+  /**
+   * What was found out about one whose end was not seen.
+   */
+  finding?: Finding | null;
+  /**
+   * Whether nothing about it is open.
+   */
+  settled: boolean;
+}
+/**
+ * What an operation does to a file.
+ */
+export interface OperationFile {
+  /**
+   * Canonical path.
+   */
+  path: string;
+  /**
+   * Version before; absent when nothing was there.
+   */
+  before?: string | null;
+  /**
+   * Version that was intended; absent for a deletion.
+   */
+  after?: string | null;
+}
+/**
+ * What was found out about an operation whose end was not seen.
+ */
+export interface Finding {
+  /**
+   * What it says.
+   */
+  verdict: Verdict;
+  /**
+   * Who found it out.
+   */
+  by: FoundBy;
+  /**
+   * The later operation that proves it, where `by` is `later`.
+   */
+  later?: string | null;
+  /**
+   * When.
+   */
+  at: number;
+  /**
+   * The project's revision at which it was found.
+   */
+  revision: string;
+  /**
+   * How each file stood then.
+   */
+  files?: FoundFile[];
+  /**
+   * What the user said to it.
+   */
+  note?: string | null;
+}
+/**
+ * How a file of an operation stood.
+ */
+export interface FoundFile {
+  /**
+   * Canonical path.
+   */
+  path: string;
+  /**
+   * What it held.
+   */
+  stands: Stands;
+  /**
+   * Its version then; absent when nothing was there or it could not be read.
+   */
+  version?: string | null;
+}
+/**
+ * Parameters of `operation/inspect`.
+ */
+export interface OperationInspectParams {
+  /**
+   * The session.
+   */
+  session: string;
+  /**
+   * The operation's call, such as `c7`.
+   */
+  call: string;
+  /**
+   * The client's key for this call.
+   */
+  idempotencyKey?: string | null;
+}
+/**
+ * Parameters of `operation/resolve`.
+ */
+export interface OperationResolveParams {
+  /**
+   * The session.
+   */
+  session: string;
+  /**
+   * The operation's call, such as `c7`.
+   */
+  call: string;
+  /**
+   * What the user says became of it.
+   */
+  resolution: Resolution2;
+  /**
+   * What the user adds; at most 2000 bytes. The model reads it.
+   */
+  note?: string | null;
+  /**
+   * The client's key for this call; saying the same again changes nothing.
+   */
+  idempotencyKey?: string | null;
 }
 /**
  * Parameters of `context/inspect`.
@@ -3311,6 +3858,27 @@ export interface DaemonStopParams {
    * The client's key for this call.
    */
   idempotencyKey?: string | null;
+}
+/**
+ * The last test run, beside the revision at a turn's end.
+ */
+export interface Verified {
+  /**
+   * Its call.
+   */
+  call: string;
+  /**
+   * Whether the tests passed, undisturbed.
+   */
+  passed: boolean;
+  /**
+   * The revision that it speaks of, such as `r42`.
+   */
+  revision: string;
+  /**
+   * Whether that is the revision now.
+   */
+  current: boolean;
 }
 /**
  * The `data` of every error.

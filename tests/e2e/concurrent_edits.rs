@@ -105,8 +105,13 @@ async fn a_patch_that_the_daemon_dies_in_is_all_there_or_not_at_all() {
     let mut hit = false;
     for round in 0..ROUNDS {
         let workspace = Workspace::new().file("a.txt", "a0\n").file("b.txt", "b0\n");
-        let steps = [Step::calls([read("a.txt"), read("b.txt")]), Step::calls([patch(&many())]), Step::say("I see.")];
-        let server = ModelServer::start(Script::new(steps)).await;
+        let server = ModelServer::start(Script::new([
+            Step::calls([read("a.txt"), read("b.txt")]),
+            Step::calls([patch(&many())]),
+            Step::say("I see."),
+            Step::say("I see again."),
+        ]))
+        .await;
         let machine = Machine::new(plimsoll_tests::binary!()).model(&server, Api::AnthropicMessages, "full");
         let mut daemon = machine.daemon().await;
         let client = daemon.client().await;
@@ -121,8 +126,8 @@ async fn a_patch_that_the_daemon_dies_in_is_all_there_or_not_at_all() {
         daemon.restart().await;
         let client = daemon.client().await;
         client.attach(&session, 0).await;
-        let crashed = |event: &Value| event["type"] == "turnCompleted" && event["stopReason"] == "crashed";
-        client.wait_events("the end of the turn", |events| events.iter().any(crashed)).await;
+        let ended = |event: &Value| event["type"] == "turnCompleted";
+        client.wait_events("the end of the turn", |events| events.iter().any(ended)).await;
         let now = done(&workspace);
         let all = MADE + 2;
         assert!(now == 0 || (now == all && cut == all), "{now} of {all} in round {round}, {cut} when it was cut");
@@ -130,6 +135,15 @@ async fn a_patch_that_the_daemon_dies_in_is_all_there_or_not_at_all() {
         let names = std::fs::read_dir(workspace.path()).expect("the workspace").flatten();
         let left = names.filter(|entry| entry.file_name().to_string_lossy().starts_with(".plimsoll-")).count();
         assert_eq!(left, 0, "temporary files in round {round}");
+        let listed = client.ok("operation/list", json!({"session": session})).await;
+        let operation = &listed["operations"][0];
+        if operation["state"] == "unknown" {
+            let verdict = if now == 0 { "notApplied" } else { "applied" };
+            assert_eq!(operation["finding"]["verdict"], verdict, "{operation}");
+            assert_eq!((&operation["finding"]["by"], &operation["settled"]), (&json!("recovery"), &json!(true)));
+        } else {
+            assert_eq!((operation["state"].as_str(), now), (Some("succeeded"), all));
+        }
         assert_eq!(client.turn(&session, "And now?").await["stopReason"], "endTurn");
         server.assert_clean();
         hit |= (1..all).contains(&cut);

@@ -73,4 +73,5 @@ mod turn;
 mod undo;
 mod user_edits;
 mod wire;
+mod worked_example;
 mod workspace_gone;

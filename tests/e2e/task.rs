@@ -46,7 +46,7 @@ impl World {
         let end = self.client.turn(session, prompt).await;
         assert_eq!(end["stopReason"], "endTurn", "{end}");
         let requests = self.server.requests();
-        let told = requests.last().map(|request| request.results()).unwrap_or_default();
+        let told = requests.last().map(plimsoll_tests::model_server::Recorded::results).unwrap_or_default();
         told.into_iter().rev().take(count).rev().map(|(_, text)| text).collect()
     }
 
@@ -204,7 +204,7 @@ async fn what_a_client_sets_counts_in_the_turn_that_runs() {
         assert_has(&error, &[part, "invalidParams"]);
     }
     let mut output = world.daemon.machine().command(world.workspace.path(), &["task"]);
-    let output = output.output().expect("it runs");
+    let output = output.output().await.expect("it runs");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_has(
         &printed,

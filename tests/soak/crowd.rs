@@ -2,12 +2,12 @@
 //! read, a daemon that is killed: in the end all have seen the same, every prompt that was accepted stands there once.
 
 use crate::model;
-use crate::random::{Random, seed};
 use plimsoll_core::model::request::Api;
 use plimsoll_tests::client::{Client, Framing};
 use plimsoll_tests::daemon::TestDaemon;
 use plimsoll_tests::machine::Machine;
 use plimsoll_tests::model_server::ModelServer;
+use plimsoll_tests::random::{Random, seed};
 use plimsoll_tests::told::{durable, items};
 use plimsoll_tests::workspace::Workspace;
 use serde_json::{Value, json};
@@ -105,11 +105,11 @@ impl Person {
         }
     }
 
-    /// Goes back by some turns, so that no conversation outgrows the model's window however long all this lasts.
+    /// Goes back to any turn, so that no conversation outgrows the model's window however long all this lasts.
     async fn rewind(&mut self, client: &Client, session: &str) -> bool {
         let seen = self.seen.get(session).into_iter().flatten().rev();
         let last = seen.filter(|event| event["type"] == "turnCompleted").find_map(|event| event["turn"].as_u64());
-        let turn = last.unwrap_or(1).saturating_sub(self.random.below(200)).max(1);
+        let turn = 1 + self.random.below(last.unwrap_or(1));
         match client.attempt("session/rewind", json!({"session": session, "turn": turn})).await {
             Some(Ok(_)) => true,
             Some(Err(error)) => {

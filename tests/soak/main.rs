@@ -5,5 +5,4 @@
 
 mod crowd;
 mod model;
-mod random;
 mod turns;

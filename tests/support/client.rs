@@ -234,6 +234,23 @@ impl Client {
         waited.unwrap_or_else(|_| panic!("waited in vain for {what}; got {:#?}", self.others()))
     }
 
+    /// Waits until the events are as `reached` says, which is `true`, or the connection has ended without that.
+    pub async fn reached_or_closed(&self, what: &str, reached: impl Fn(&[Value]) -> bool) -> bool {
+        let mut changes = self.inbox.changed.subscribe();
+        in_time(what, async {
+            loop {
+                {
+                    let state = self.inbox.lock();
+                    if reached(&state.events) || state.closed {
+                        return reached(&state.events);
+                    }
+                }
+                changes.changed().await.expect("the sender lives as long as the client");
+            }
+        })
+        .await
+    }
+
     /// Waits until the daemon has closed the connection.
     pub async fn closed(&self) {
         let mut changes = self.inbox.changed.subscribe();

@@ -37,6 +37,11 @@ impl TestDaemon {
         &self.machine
     }
 
+    /// The same, to change the environment of daemons that are started from now on.
+    pub fn machine_mut(&mut self) -> &mut Machine {
+        &mut self.machine
+    }
+
     /// Its socket.
     pub fn socket(&self) -> &Path {
         &self.socket
@@ -145,7 +150,7 @@ fn kill(pid: u32) {
 /// Starts the daemon and reads the one line that it says when it can be reached.
 async fn spawn(machine: &Machine, cwd: &Path) -> (Child, PathBuf) {
     let mut child = machine
-        .command(cwd, &["daemon", "--detached"])
+        .daemon_command(cwd)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -3,11 +3,13 @@
 //!
 //! Nothing here is used outside tests, so everything here may panic: a panic is a failed test that says why.
 
+pub mod boundary;
 pub mod client;
 pub mod daemon;
 pub mod gone;
 pub mod machine;
 pub mod model_server;
+pub mod random;
 pub mod schema;
 pub mod sent;
 pub mod session;

@@ -41,6 +41,8 @@ pub struct Machine {
     folder: TempDir,
     binary: PathBuf,
     env: BTreeMap<String, String>,
+    /// What only the daemon has, and nobody who speaks with it.
+    daemon_env: BTreeMap<String, String>,
 }
 
 impl Machine {
@@ -60,7 +62,7 @@ impl Machine {
         }
         env.insert("PATH".to_owned(), std::env::var("PATH").expect("a PATH"));
         env.insert("LANG".to_owned(), "C.UTF-8".to_owned());
-        Self { folder, binary: binary.to_owned(), env }
+        Self { folder, binary: binary.to_owned(), env, daemon_env: BTreeMap::new() }
     }
 
     /// Sets a variable for everything that is started from now on.
@@ -77,6 +79,21 @@ impl Machine {
     /// Takes a variable out again.
     pub fn unset(&mut self, name: &str) {
         self.env.remove(name);
+    }
+
+    /// Sets a variable for daemons that are started from now on, and for nothing else.
+    pub fn set_for_daemon(&mut self, name: &str, value: &str) {
+        self.daemon_env.insert(name.to_owned(), value.to_owned());
+    }
+
+    /// Takes them all out again.
+    pub fn unset_for_daemon(&mut self) {
+        self.daemon_env.clear();
+    }
+
+    /// The folder that holds all of its folders.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Makes `server` the configured model `test/scripted`, with the given permission mode, and with the bundle that
@@ -107,27 +124,27 @@ impl Machine {
 
     /// Writes `config.toml`.
     pub fn configure(self, text: &str) -> Self {
-        fs::write(self.folder("PLIMSOLL_CONFIG_DIR").join("config.toml"), text).expect("a configuration");
+        fs::write(self.folder_of("PLIMSOLL_CONFIG_DIR").join("config.toml"), text).expect("a configuration");
         self
     }
 
-    fn folder(&self, variable: &str) -> PathBuf {
+    fn folder_of(&self, variable: &str) -> PathBuf {
         self.env[variable].clone().into()
     }
 
     /// The data folder.
     pub fn data(&self) -> PathBuf {
-        self.folder("PLIMSOLL_DATA_DIR")
+        self.folder_of("PLIMSOLL_DATA_DIR")
     }
 
     /// The configuration folder.
     pub fn config(&self) -> PathBuf {
-        self.folder("PLIMSOLL_CONFIG_DIR")
+        self.folder_of("PLIMSOLL_CONFIG_DIR")
     }
 
     /// The folder of the socket.
     pub fn runtime(&self) -> PathBuf {
-        self.folder("PLIMSOLL_RUNTIME_DIR")
+        self.folder_of("PLIMSOLL_RUNTIME_DIR")
     }
 
     /// The environment of everything that is started here.
@@ -172,6 +189,13 @@ impl Machine {
         let modified = if seconds < 0 { modified - apart } else { modified + apart };
         let file = fs::File::options().write(true).open(path).expect("the copy is ours");
         file.set_modified(modified).expect("the copy's time can be set");
+    }
+
+    /// The command that starts a daemon, in this folder.
+    pub fn daemon_command(&self, cwd: &Path) -> Command {
+        let mut command = self.command(cwd, &["daemon", "--detached"]);
+        command.envs(&self.daemon_env);
+        command
     }
 
     /// [`command`](Self::command) of another build.

@@ -52,6 +52,19 @@ pub async fn assert_replayed(daemon: &mut TestDaemon, server: &ModelServer) {
     assert_eq!(text(stored), text(sent));
 }
 
+/// Ends the daemon; every body that the server got must be printed again by the store, byte for byte and in order. The
+/// store may hold more: what was to be sent when the daemon died.
+pub async fn assert_all_stored(daemon: &mut TestDaemon, server: &ModelServer) {
+    daemon.stop().await;
+    let mut sent: Vec<Bytes> = server.requests().into_iter().map(|request| request.body).collect();
+    sent.dedup();
+    let mut stored = stored_bodies(&daemon.machine().data()).await.into_iter();
+    for (no, body) in sent.iter().enumerate() {
+        let found = stored.any(|stored| stored == *body);
+        assert!(found, "the store does not print request {no}: {}", String::from_utf8_lossy(body));
+    }
+}
+
 /// Each body goes on where the one before ended: everything up to the end of its last message stands in it unchanged.
 pub fn assert_grows(server: &ModelServer) {
     let bodies: Vec<(Api, Bytes)> = server.requests().into_iter().map(|request| (request.api, request.body)).collect();

@@ -11,6 +11,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("protocol/src/", &["protocol/src/lib.rs"]),
     ("tests/support/", &["tests/support/lib.rs"]),
     ("tests/e2e/", &["tests/e2e/main.rs"]),
+    ("tests/kills/", &["tests/kills/main.rs"]),
     ("tests/tidy/", &["tests/tidy/main.rs"]),
 ];
 

@@ -4,7 +4,7 @@ use crate::Row;
 use plimsoll::config::Folders;
 use plimsoll::process::Helper;
 use plimsoll::session::api::{
-    Archived, Client, NewSession, SearchFor, SearchScope, SessionFilter, TranscriptRange, Update,
+    Archived, Client, CloseReason, NewSession, SearchFor, SearchScope, SessionFilter, TranscriptRange, Update,
 };
 use plimsoll::session::service::Service;
 use plimsoll::store::Stores;
@@ -57,7 +57,7 @@ async fn fill(root: &Path) -> SessionId {
         let new = NewSession { title: Some(format!("Session number {no}")), ..NewSession::default() };
         long = Some(service.create_session(&client, &project.key, new).await.expect("a session").id);
     }
-    service.shutdown().await;
+    service.shutdown(CloseReason::DaemonEnds).await;
     let long = long.expect("a session");
     let stores = Stores::open(&root.join("data")).await.expect("a store");
     let store = stores.open_project(&project.key).await.expect("a project");
@@ -94,7 +94,7 @@ pub async fn sessions(rows: &mut Vec<Row>) {
         samples.push(begun.elapsed());
         assert!(matches!(page.first(), Some(Update::Event(_))));
         drop(events);
-        service.shutdown().await;
+        service.shutdown(CloseReason::DaemonEnds).await;
     }
     add("attach to a session of 100,000 items, first page", Some(30.0), samples);
 
@@ -142,5 +142,5 @@ pub async fn sessions(rows: &mut Vec<Row>) {
         }
     }
     add(&format!("one of {} pieces of a search through its 300 MB", pieces.len()), None, pieces);
-    service.shutdown().await;
+    service.shutdown(CloseReason::DaemonEnds).await;
 }

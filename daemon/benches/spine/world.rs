@@ -4,7 +4,7 @@ use super::server::{Exchange, Reply, Server};
 use plimsoll::config::Folders;
 use plimsoll::process::Helper;
 use plimsoll::session::Subscription;
-use plimsoll::session::api::{Client, NewSession, Update, WhenBusy};
+use plimsoll::session::api::{Client, CloseReason, NewSession, Update, WhenBusy};
 use plimsoll::session::service::Service;
 use plimsoll::store::Stores;
 use plimsoll_core::event::{Delta, EventBody};
@@ -128,7 +128,7 @@ impl World {
 
     /// Ends everything.
     pub async fn end(self) {
-        self.service.shutdown().await;
+        self.service.shutdown(CloseReason::DaemonEnds).await;
     }
 }
 

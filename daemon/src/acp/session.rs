@@ -296,14 +296,16 @@ impl Following {
                 let ended = Ended { reason: *reason, message: message.clone(), refused };
                 self.followed.turns(|turns| turns.ended(*turn, ended));
             }
-            EventBody::OperationChanged { .. } | EventBody::TaskChanged => {}
             EventBody::SessionChanged => self.changed().await?,
             EventBody::StepStarted { tokens, window, .. } => {
                 self.gauge.sent(*tokens, *window);
                 self.tell(self.gauge.update()).await?;
             }
             EventBody::StepCompleted { turn, step, usage: Some(usage) } => self.answered(*turn, *step, *usage).await?,
-            EventBody::StepCompleted { usage: None, .. } | EventBody::TurnQueued { .. } => {}
+            EventBody::StepCompleted { usage: None, .. }
+            | EventBody::TurnQueued { .. }
+            | EventBody::OperationChanged { .. }
+            | EventBody::TaskChanged => {}
         }
         Ok(())
     }

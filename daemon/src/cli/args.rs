@@ -6,6 +6,7 @@ mod context;
 mod history;
 mod memories;
 mod ops;
+mod permissions;
 mod setup;
 mod store;
 mod task;
@@ -17,14 +18,15 @@ pub use context::{Inspect, Replay, Requests};
 pub use history::{Export, Fork, Form, Import, Rewind};
 pub use memories::{Memories, MemoriesAction};
 pub use ops::{Ops, OpsAction, OpsList, OpsOf, OpsResolution};
+pub use permissions::{Grants, GrantsAction, GrantsList, Trust};
 pub use setup::{Setup, SetupEditor, SetupService, SetupWhat};
 pub use store::{Project, ProjectAction, Search, Sessions, SessionsAction, SessionsList, Transcript, TranscriptAction};
 pub use task::{Evidence, Task};
 pub use undo::Undo;
 
 use super::{
-    ask, bridge, chat as chat_command, configure, daemon, doctor, inspect, manage, models, out, permissions, projects,
-    replay, requests, search, sessions, show, undo as undo_command,
+    ask, bridge, chat as chat_command, configure, daemon, doctor, inspect, manage, models, out,
+    permissions as permissions_command, projects, replay, requests, search, sessions, show, undo as undo_command,
 };
 use crate::config::{PermissionMode, env};
 use clap::{Args, Parser, Subcommand};
@@ -253,54 +255,6 @@ pub struct Show {
     pub json: bool,
 }
 
-/// `plimsoll grants`.
-#[derive(Debug, Clone, PartialEq, Eq, Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub struct Grants {
-    /// Revoking
-    #[command(subcommand)]
-    pub action: Option<GrantsAction>,
-    /// Which grants
-    #[command(flatten)]
-    pub list: GrantsList,
-}
-
-/// `plimsoll grants` without more.
-#[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub struct GrantsList {
-    /// The project's folder instead of the current one
-    #[arg(long, value_name = "DIR")]
-    pub project: Option<PathBuf>,
-    /// One JSON object per line
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// What `plimsoll grants` does beside listing.
-#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
-pub enum GrantsAction {
-    /// Revoke one, also for what runs now
-    Revoke {
-        /// Its number in the list
-        #[arg(value_name = "N")]
-        no: u64,
-        /// The project's folder instead of the current one
-        #[arg(long, value_name = "DIR")]
-        project: Option<PathBuf>,
-    },
-}
-
-/// `plimsoll trust`.
-#[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub struct Trust {
-    /// The project's folder instead of the current one
-    #[arg(value_name = "DIR")]
-    pub folder: Option<PathBuf>,
-    /// Trust it no longer
-    #[arg(long)]
-    pub revoke: bool,
-}
-
 /// Every mode with its meaning.
 fn mode_help() -> String {
     let lines = PermissionMode::ALL.map(|mode| format!("  {:<14}{}", mode.word(), mode.meaning()));
@@ -320,9 +274,9 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Ok(Command::Show(show)) => show::main(&show),
         Ok(Command::Task(arguments)) => super::task::task(&arguments),
         Ok(Command::Evidence(arguments)) => super::task::evidence(&arguments),
-        Ok(Command::Grants(grants)) => permissions::grants(&grants),
+        Ok(Command::Grants(grants)) => permissions_command::grants(&grants),
         Ok(Command::Memories(arguments)) => super::memories::run(&arguments),
-        Ok(Command::Trust(trust)) => permissions::trust(&trust),
+        Ok(Command::Trust(trust)) => permissions_command::trust(&trust),
         Ok(Command::Undo(undo)) => undo_command::main(&undo),
         Ok(Command::Ops(arguments)) => super::ops::main(&arguments),
         Ok(Command::Fork(fork)) => super::history::fork(&fork),
@@ -415,15 +369,10 @@ mod tests {
         let of = OpsOf { session: Some("s1".to_owned()), ..OpsOf::default() };
         let (call, resolution) = ("c7".to_owned(), OpsResolution::NotApplied);
         let action = Some(OpsAction::Resolve { call, resolution, note: None, of });
-        let list = OpsList::default();
-        assert_eq!(
-            words("ops resolve c7 not-applied --session s1").unwrap(),
-            Command::Ops(Ops { action, list: list.clone() })
-        );
-        assert_eq!(
-            words("ops --all").unwrap(),
-            Command::Ops(Ops { action: None, list: OpsList { all: true, ..list } })
-        );
+        let resolve = Ops { action, list: OpsList::default() };
+        assert_eq!(words("ops resolve c7 not-applied --session s1").unwrap(), Command::Ops(resolve));
+        let all = Ops { action: None, list: OpsList { all: true, ..OpsList::default() } };
+        assert_eq!(words("ops --all").unwrap(), Command::Ops(all));
         let undo = Undo { turn: Some(3), skip: true, yes: true, ..Undo::default() };
         assert_eq!(words("undo --turn 3 --skip -y").unwrap(), Command::Undo(undo));
         let inspect = Inspect { prompt: Some("x".to_owned()), file: vec!["a".to_owned()], ..Inspect::default() };

@@ -195,6 +195,7 @@ mod tests {
         }
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "as the operation has it")]
     fn finding(verdict: Verdict, by: FoundBy, later: Option<&str>, note: Option<&str>) -> Option<Finding> {
         let file = FoundFile { path: "/w/a.txt".to_owned(), stands: Stands::After, version: None };
         let (later, note) = (later.map(str::to_owned), note.map(str::to_owned));

@@ -33,7 +33,7 @@ pub fn task(arguments: &args::Task) -> ExitCode {
 pub fn evidence(arguments: &args::Evidence) -> ExitCode {
     connect::with_client(Spawn::WhenNone, async |client, _| {
         let session = session(&client, arguments.session.as_deref()).await?;
-        let evidence = EvidenceApiClient::get(&client, session, arguments.evidence.clone()).await?;
+        let evidence = EvidenceApiClient::get(&client, session, arguments.id.clone()).await?;
         if arguments.json {
             out::json(&evidence)?;
         } else {

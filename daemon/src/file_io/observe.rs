@@ -76,6 +76,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
+    #[expect(clippy::unnecessary_wraps, reason = "as the operation has it")]
     fn version(content: &str) -> Option<String> {
         Some(FileVersion::of(content.as_bytes()).to_string())
     }

@@ -9,8 +9,7 @@ use super::record::SessionRow;
 use super::write::MirrorMark;
 use super::{StoreError, read, shared};
 use plimsoll_core::id::{ItemNo, SessionId};
-use plimsoll_core::tool::outcome::{Body, CommandRun};
-use plimsoll_core::tool::test_report::TestRun;
+use plimsoll_core::tool::outcome::Body;
 use plimsoll_core::transcript::item::{Item, ItemBody};
 use plimsoll_core::transcript::mirror::{MIRROR_VERSION, full_text, needs_artifact, render};
 use rusqlite::{Connection, OptionalExtension as _};
@@ -302,10 +301,8 @@ fn artifact(item: &Item, folder: &Path) -> Result<Option<String>, StoreError> {
     if !needs_artifact(item) {
         return Ok(None);
     }
-    if let Body::Command(CommandRun { log: Some(log), .. })
-    | Body::Tests(TestRun { run: CommandRun { log: Some(log), .. }, .. }) = &result.outcome.body
-    {
-        return Ok(Some(log.clone()));
+    if let Some(log) = result.outcome.body.command_run().and_then(|run| run.log.clone()) {
+        return Ok(Some(log));
     }
     // Of a text the file may be there already: a projection names it.
     let text = match &result.outcome.body {

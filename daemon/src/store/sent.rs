@@ -12,7 +12,7 @@ impl ProjectStore {
     /// Every epoch and every request of a session, oldest first. One whose texts are not as they were sent is among them, with
     /// what is wrong; an error only where nothing can be read. Epochs that damage took whole are left out.
     pub async fn all_sent(&self, id: &SessionId) -> Result<AllSent, StoreError> {
-        self.read(id, |reader, sid| reader.all_sent(sid)).await
+        self.read(id, super::read::Reader::all_sent).await
     }
 }
 

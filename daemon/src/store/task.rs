@@ -179,7 +179,7 @@ fn deed(item: ItemNo, tool: &str, command: Option<String>, result: &ToolResult, 
 impl ProjectStore {
     /// The task of a session; none where there never was one.
     pub async fn task(&self, id: &SessionId) -> Result<Option<Task>, StoreError> {
-        self.read(id, |reader, sid| reader.task(sid)).await
+        self.read(id, super::read::Reader::task).await
     }
 
     /// Looks up what a task cites; with `deeds` also what the session's calls have done, for which all of them are read.

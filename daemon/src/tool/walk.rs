@@ -144,6 +144,7 @@ impl Walk {
     }
 
     /// The same walk below a folder of its base.
+    #[must_use]
     pub fn narrowed(self, base: PathBuf) -> Self {
         Self { base, ..self }
     }

@@ -1,8 +1,8 @@
 //! The traits say what the parameter types say: every call of the typed client is recorded and read back.
 
-use jsonrpsee::core::client::{BatchResponse, ClientT, Error, Subscription, SubscriptionClientT};
-use jsonrpsee::core::params::BatchRequestBuilder;
-use jsonrpsee::core::traits::ToRpcParams;
+mod task;
+
+use crate::recorder::Recorder;
 use plimsoll_protocol::auth::{self, AuthApiClient};
 use plimsoll_protocol::checkpoint::{self, CheckpointApiClient};
 use plimsoll_protocol::config::{self, ConfigApiClient};
@@ -30,60 +30,9 @@ use plimsoll_protocol::todo::TodoApiClient;
 use plimsoll_protocol::transcript::{self, ReadParams, TranscriptApiClient};
 use plimsoll_protocol::turn::{CancelParams, ContinueParams, StartParams, SteerParams, TurnApiClient, WhenBusy};
 use plimsoll_protocol::version::PROTOCOL;
-use plimsoll_protocol::{evidence, task};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-
-/// Records calls and answers none.
-#[derive(Default)]
-struct Recorder {
-    calls: Mutex<BTreeMap<String, Value>>,
-}
-
-impl Recorder {
-    fn record(&self, method: &str, params: impl ToRpcParams) -> Error {
-        let params = params.to_rpc_params().unwrap();
-        let params = params.map_or(json!({}), |params| serde_json::from_str(params.get()).unwrap());
-        self.calls.lock().unwrap().insert(method.to_owned(), params);
-        Error::Custom("recorded".to_owned())
-    }
-}
-
-impl ClientT for Recorder {
-    async fn notification<P: ToRpcParams + Send>(&self, method: &str, params: P) -> Result<(), Error> {
-        Err(self.record(method, params))
-    }
-
-    async fn request<R: DeserializeOwned, P: ToRpcParams + Send>(&self, method: &str, params: P) -> Result<R, Error> {
-        Err(self.record(method, params))
-    }
-
-    async fn batch_request<'a, R: DeserializeOwned + std::fmt::Debug + 'a>(
-        &self,
-        _: BatchRequestBuilder<'a>,
-    ) -> Result<BatchResponse<'a, R>, Error> {
-        Err(Error::Custom("not recorded".to_owned()))
-    }
-}
-
-impl SubscriptionClientT for Recorder {
-    async fn subscribe<'a, N: DeserializeOwned, P: ToRpcParams + Send>(
-        &self,
-        method: &'a str,
-        params: P,
-        unsubscribe: &'a str,
-    ) -> Result<Subscription<N>, Error> {
-        self.record(unsubscribe, jsonrpsee::core::params::ArrayParams::new());
-        Err(self.record(method, params))
-    }
-
-    async fn subscribe_to_method<N: DeserializeOwned>(&self, method: &str) -> Result<Subscription<N>, Error> {
-        Err(self.record(method, jsonrpsee::core::params::ArrayParams::new()))
-    }
-}
 
 #[expect(clippy::unnecessary_wraps, reason = "every optional parameter is given once, and this keeps that short")]
 fn some(text: &str) -> Option<String> {
@@ -438,36 +387,7 @@ async fn memory_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn er
     let _ = PromptApiClient::list(recorder, "s".into()).await;
     expect("todo/get", &json!({"session": "s"}));
     let _ = TodoApiClient::get(recorder, "s".into()).await;
-    expect("task/get", &json!({"session": "s"}));
-    let _ = task::TaskApiClient::get(recorder, "s".into()).await;
-    let p = evidence::GetParams { session: "s".into(), evidence: "e/c7@r42".into() };
-    expect("evidence/get", &p);
-    let evidence::GetParams { session, evidence } = p;
-    let _ = evidence::EvidenceApiClient::get(recorder, session, evidence).await;
-    let p = task::SetParams {
-        session: "s".into(),
-        goal: some("g"),
-        phase: Some(task::Phase::Verify),
-        next: some("n"),
-        add_constraints: Some(vec![task::NewConstraint { quote: "q".into(), denies: Some(vec!["write".into()]) }]),
-        remove_constraints: Some(vec![1]),
-        waive: Some(true),
-        idempotency_key: some("k"),
-    };
-    expect("task/set", &p);
-    let task::SetParams { session, goal, phase, next, add_constraints, remove_constraints, waive, idempotency_key } = p;
-    let set = task::TaskApiClient::set(
-        recorder,
-        session,
-        goal,
-        phase,
-        next,
-        add_constraints,
-        remove_constraints,
-        waive,
-        idempotency_key,
-    );
-    let _ = set.await;
+    task::calls(recorder, expect).await;
 
     let p = memory::DeleteParams { project: "p".into(), id: "m3".into(), idempotency_key: some("k") };
     expect("memory/delete", &p);

@@ -5,6 +5,8 @@ mod client;
 #[cfg(test)]
 mod complete;
 #[cfg(test)]
+mod recorder;
+#[cfg(test)]
 mod reference;
 #[cfg(test)]
 mod schema;

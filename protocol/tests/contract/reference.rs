@@ -64,6 +64,7 @@ check! {
     "daemon/status": daemon::StatusParams => daemon::DaemonStatus;
     "daemon/stop": daemon::StopParams => Done;
     "editor/state": editor::StateParams => Done;
+    "evidence/get": evidence::GetParams => evidence::Evidence;
     "initialize": life::InitializeParams => life::InitializeResult;
     "memory/delete": memory::DeleteParams => Done;
     "memory/get": memory::GetParams => memory::GetResult;
@@ -102,6 +103,8 @@ check! {
     "session/setModel": session::SetModelParams => session::SessionInfo;
     "shutdown": life::ShutdownParams => Done;
     "skill/list": skill::ListParams => skill::ListResult;
+    "task/get": task::GetParams => task::TaskState;
+    "task/set": task::SetParams => task::TaskState;
     "todo/get": todo::GetParams => todo::GetResult;
     "transcript/read": transcript::ReadParams => transcript::Page;
     "transcript/rebuild": transcript::RebuildParams => transcript::RebuildResult;

@@ -105,6 +105,11 @@ impl ModelServer {
         self.shared.lock().script.push(step);
     }
 
+    /// Takes the steps that no request has taken out of the script, and puts these in their place.
+    pub fn rewrite(&self, steps: impl IntoIterator<Item = Step>) {
+        self.shared.lock().script.rewrite(steps);
+    }
+
     /// Where it listens.
     pub fn addr(&self) -> SocketAddr {
         self.addr

@@ -34,6 +34,10 @@ impl Script {
         self.steps.push_back(step);
     }
 
+    pub(super) fn rewrite(&mut self, steps: impl IntoIterator<Item = Step>) {
+        self.steps = steps.into_iter().collect();
+    }
+
     pub(super) fn left(&self) -> usize {
         self.steps.len()
     }

@@ -26,9 +26,7 @@ pub fn written<'a>(
     rules: &Rules<'a>,
     verdict: Verdict,
 ) -> Option<(&'a Rule, String)> {
-    if rules.with(verdict).next().is_none() {
-        return None;
-    }
+    rules.with(verdict).next()?;
     let mut commands = Vec::new();
     flatten(parsed, 0, &mut commands);
     let mut folders = vec![folder.clone()];
@@ -78,7 +76,10 @@ fn speaks_of(matcher: &Matcher, target: &Target, file: &Changed) -> bool {
         let mut below = target.clone();
         below.path.push_str("/_");
         if let Zone::Root(path) = &mut below.zone {
-            path.rel = format!("{}/_", path.rel).trim_start_matches('/').to_owned();
+            path.rel.push_str("/_");
+            if path.rel.starts_with('/') {
+                path.rel.remove(0);
+            }
         }
         matcher.is_about(&matcher.tool, &below)
     };

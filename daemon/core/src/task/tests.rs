@@ -203,7 +203,7 @@ fn the_gate_names_everything_that_is_missing() {
     check(&task, &[], Some(&run(true, 7)), &edits, &[]);
     check(&waived, &[], None, &edits, &[]);
     check(&waived, &["c2"], None, &edits, &["c2"]);
-    check(&waived, &[], None, &[commit.clone()], &["constraint 1 (\"do not commit\") was broken: c5 ran"]);
+    check(&waived, &[], None, std::slice::from_ref(&commit), &["constraint 1 (\"do not commit\") was broken: c5 ran"]);
     // What came before the words broke nothing, nor did what took no effect.
     check(&waived, &[], None, &[Deed { item: ItemNo(2), ..commit.clone() }], &[]);
     check(&waived, &[], None, &[Deed { took_effect: false, ..commit.clone() }], &[]);

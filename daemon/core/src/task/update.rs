@@ -240,12 +240,11 @@ fn hypothesis(task: &mut Task, claim: &Claim, found: &Found) -> Result<String, S
     let status = claim.status.unwrap_or(HypothesisStatus::Open);
     let ids = resolved(claim, found)?;
     let at = task.hypotheses.iter().position(|known| known.claim == claim.claim);
-    let mut next = match at.and_then(|at| task.hypotheses.get(at)) {
-        Some(known) => known.clone(),
-        None => {
-            room(task.hypotheses.len(), HYPOTHESES, "hypotheses")?;
-            Hypothesis { claim: claim.claim.clone(), status, evidence: Vec::new() }
-        }
+    let mut next = if let Some(known) = at.and_then(|at| task.hypotheses.get(at)) {
+        known.clone()
+    } else {
+        room(task.hypotheses.len(), HYPOTHESES, "hypotheses")?;
+        Hypothesis { claim: claim.claim.clone(), status, evidence: Vec::new() }
     };
     next.status = status;
     add(&mut next.evidence, ids)?;

@@ -78,7 +78,7 @@ pub enum Body {
     /// A command that goes on in the background, as it was when it was asked about.
     Task(TaskState),
     /// A run of the project's tests.
-    Tests(TestRun),
+    Tests(Box<TestRun>),
 }
 
 /// What an edit did.
@@ -129,6 +129,22 @@ pub struct TaskEnd {
 }
 
 impl Body {
+    /// The run of a command that it is about, where that is over.
+    pub fn command_run(&self) -> Option<&CommandRun> {
+        match self {
+            Self::Command(run) => Some(run),
+            Self::Tests(tests) => Some(&tests.run),
+            Self::Text(_)
+            | Self::File(_)
+            | Self::Image(_)
+            | Self::Entries(_)
+            | Self::Matches(_)
+            | Self::Todos(_)
+            | Self::Edit(_)
+            | Self::Task(_) => None,
+        }
+    }
+
     /// About how many bytes it holds.
     pub fn weight(&self) -> usize {
         let output = |output: &Output| output.head.len() + output.tail.len();

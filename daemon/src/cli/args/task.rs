@@ -36,7 +36,7 @@ pub struct Task {
 pub struct Evidence {
     /// The evidence id, as the heads of results and the task show it
     #[arg(value_name = "EVIDENCE")]
-    pub evidence: String,
+    pub id: String,
     /// The session's id; without it the latest of this folder
     #[arg(long, value_name = "SESSION")]
     pub session: Option<String>,

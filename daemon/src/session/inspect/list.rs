@@ -53,7 +53,7 @@ impl Sent {
         let mut before: Option<Before<'_>> = None;
         let mut known: Option<(EpochNo, ModelProfile)> = None;
         for sent in &self.0.requests {
-            let entry = match self.readable(sent, &mut damage) {
+            let entry = match readable(sent, &mut damage) {
                 Ok(entry) => entry,
                 Err(damaged) => {
                     listed.push(without_texts(&damaged, self.epoch(damaged.epoch), &profile));
@@ -121,27 +121,26 @@ impl Sent {
         }
         listed
     }
+}
 
-    /// The request, or why it is damaged: `damage` has what is wrong with texts that it shares with others of its epoch.
-    fn readable<'a>(
-        &self,
-        sent: &'a SentRequest,
-        damage: &mut BTreeMap<EpochNo, String>,
-    ) -> Result<&'a RequestEntry, Box<DamagedRequest>> {
-        match sent {
-            SentRequest::Damaged(damaged) => {
-                damage.entry(damaged.epoch).or_insert_with(|| damaged.why.clone());
-                Err(Box::new(damaged.clone()))
-            }
-            SentRequest::Whole(entry) => match damage.get(&entry.request.epoch) {
-                None => Ok(entry),
-                Some(why) => {
-                    let RequestRow { no, epoch, turn, step, at, last_item, bytes, .. } = entry.request;
-                    let (end, why) = (entry.end.clone(), why.clone());
-                    Err(Box::new(DamagedRequest { no, epoch, turn, step, at, last_item, bytes, end, why }))
-                }
-            },
+/// The request, or why it is damaged: `damage` has what is wrong with texts that it shares with others of its epoch.
+fn readable<'a>(
+    sent: &'a SentRequest,
+    damage: &mut BTreeMap<EpochNo, String>,
+) -> Result<&'a RequestEntry, Box<DamagedRequest>> {
+    match sent {
+        SentRequest::Damaged(damaged) => {
+            damage.entry(damaged.epoch).or_insert_with(|| damaged.why.clone());
+            Err(Box::new(damaged.clone()))
         }
+        SentRequest::Whole(entry) => match damage.get(&entry.request.epoch) {
+            None => Ok(entry),
+            Some(why) => {
+                let RequestRow { no, epoch, turn, step, at, last_item, bytes, .. } = entry.request;
+                let (end, why) = (entry.end.clone(), why.clone());
+                Err(Box::new(DamagedRequest { no, epoch, turn, step, at, last_item, bytes, end, why }))
+            }
+        },
     }
 }
 

@@ -33,7 +33,7 @@ async fn the_last_run_that_came_to_its_end_and_is_in_the_view_is_found() {
         project.load_view(&id).await.unwrap().verification.map(|found| (found.call, found.passed, found.after))
     };
     assert_eq!(of_view().await, None);
-    let run = |no, call, exit, revision| result(no, call, Body::Tests(tests(exit, revision)));
+    let run = |no, call, exit, revision| result(no, call, Body::Tests(Box::new(tests(exit, revision))));
     let batch = Batch {
         items: vec![
             run(1, 1, json!({"code": 0}), 5),

@@ -306,7 +306,7 @@ async fn the_verdict_never_says_more_than_the_files_do() {
         }
     }
     println!("{table}");
-    expect![[r#"
+    expect![[r"
         each on f0, f1, made, gone            applied  not applied       partly      changed  cannot tell
         all written
           nothing                                   4            .            .            .            .
@@ -408,6 +408,6 @@ async fn the_verdict_never_says_more_than_the_files_do() {
           pipe                                      .            .            .            4            .
           another name for it too                   .            4            .            .            .
           its folder moved, a link there            .            .            .            .            4
-    "#]]
+    "]]
     .assert_eq(&table);
 }

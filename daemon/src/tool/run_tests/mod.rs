@@ -123,7 +123,7 @@ impl RunTests {
             foreign,
             void,
         };
-        Ok(Outcome { status, body: Body::Tests(tests) })
+        Ok(Outcome { status, body: Body::Tests(Box::new(tests)) })
     }
 }
 

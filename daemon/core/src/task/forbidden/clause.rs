@@ -122,7 +122,7 @@ fn token(piece: &str) -> (Option<Token>, Mark) {
     let begin =
         if source.starts_with("**/") || source.starts_with("*.") { source } else { source.trim_start_matches(AROUND) };
     let quoted = piece.starts_with(['"', '\'', '`']);
-    if !begin.chars().any(|c| c.is_alphanumeric()) {
+    if !begin.chars().any(char::is_alphanumeric) {
         return (None, if piece == "-" || piece == "--" { Mark::Stop } else { mark });
     }
     (Some(Token { word: begin.to_lowercase(), source: begin.to_owned(), quoted }), mark)

@@ -26,7 +26,10 @@ fn check(quote: &str, expected: &[&str]) {
     for rule in &rest {
         if let Some(path) = rule.strip_prefix("string_replace(") {
             let glob = path.trim_end_matches(')').to_owned();
-            assert!(super::rules::edits(&[glob.clone()]).iter().all(|rule| rest.contains(rule)), "{quote}: {rest:?}");
+            assert!(
+                super::rules::edits(std::slice::from_ref(&glob)).iter().all(|rule| rest.contains(rule)),
+                "{quote}: {rest:?}"
+            );
             found.push(glob);
         } else if let Some(words) = rule.strip_prefix("run_terminal_cmd(") {
             found.push(words.trim_end_matches(" *)").to_owned());

@@ -108,7 +108,7 @@ mod tests {
         project(&ProjectionInput {
             call: CallId(7),
             tool: "run_tests",
-            outcome: &Outcome { status, body: Body::Tests(run) },
+            outcome: &Outcome { status, body: Body::Tests(Box::new(run)) },
             evidence: EvidenceId { call: CallId(7), revision: Revision(42) },
             approximate: true,
             budget: Budget { tokens: budget, ..Budget::default() },

@@ -52,7 +52,9 @@ fn libtest(text: &str) -> Option<TestReport> {
     cut_off(&mut report, open.take(), &note);
     // With `-q` the tests are dots; the failing ones have sections all the same.
     if report.failed > 0 {
-        messages.iter().for_each(|(name, message)| report.fails(name, message.clone()));
+        for (name, message) in &messages {
+            report.fails(name, message.clone());
+        }
     }
     found.then(|| report.counted())
 }

@@ -74,7 +74,7 @@ fn ended(line: &str) -> Option<(&str, How)> {
     time.ends_with("s)").then_some((name, how))
 }
 
-/// `ok  	example.com/p	0.01s`.
+/// `ok  <tab>example.com/p<tab>0.01s`.
 fn package(line: &str) -> Option<(How, &str)> {
     let (how, rest) = if let Some(rest) = line.strip_prefix("ok  \t") {
         (How::Passed, rest)

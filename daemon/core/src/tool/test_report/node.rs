@@ -6,9 +6,9 @@ use super::{TestReport, excerpt, number};
 pub(super) fn read(text: &str) -> Option<TestReport> {
     let totals = totals(text);
     if text.lines().any(|line| line.starts_with("TAP version ")) {
-        return tap(text, totals);
+        return Some(tap(text, totals));
     }
-    spec(text, totals?)
+    Some(spec(text, totals?))
 }
 
 /// The numbers at the end of either reporter; none when they are not there.
@@ -25,7 +25,7 @@ fn totals(text: &str) -> Option<[u64; 3]> {
     Some([of("pass")?, failed, skipped])
 }
 
-fn tap(text: &str, totals: Option<[u64; 3]>) -> Option<TestReport> {
+fn tap(text: &str, totals: Option<[u64; 3]>) -> TestReport {
     let mut report = TestReport::of("tap");
     let mut own = [0_u64; 3];
     let mut planned = None;
@@ -69,7 +69,7 @@ fn tap(text: &str, totals: Option<[u64; 3]>) -> Option<TestReport> {
             own
         }
     };
-    Some(report.counted())
+    report.counted()
 }
 
 /// `not ok 2 - name # SKIP why`: whether it is ok, the name, the directive.
@@ -101,7 +101,7 @@ fn field(block: &[&str], key: &str) -> Option<String> {
     Some(excerpt(block.iter().skip(at + 1).take_while(deeper).copied()))
 }
 
-fn spec(text: &str, totals: [u64; 3]) -> Option<TestReport> {
+fn spec(text: &str, totals: [u64; 3]) -> TestReport {
     let mut report = TestReport::of("node");
     [report.passed, report.failed, report.skipped] = totals;
     let mut lines = text.lines().skip_while(|line| *line != "\u{2716} failing tests:").skip(1).peekable();
@@ -115,5 +115,5 @@ fn spec(text: &str, totals: [u64; 3]) -> Option<TestReport> {
         let said = block.into_iter().take_while(|line| !line.trim_start().starts_with("at "));
         report.fails(name, excerpt(said));
     }
-    Some(report.counted())
+    report.counted()
 }

@@ -53,7 +53,7 @@ fn is_placed(line: &str) -> bool {
         && if is_number(third) {
             rest.trim_start().starts_with("error")
                 || rest.trim_start().starts_with("fatal error")
-                || path.ends_with(".go")
+                || std::path::Path::new(path).extension().is_some_and(|ext| ext == "go")
         } else {
             third.trim() == "error"
         }

@@ -211,13 +211,12 @@ impl Machine {
         for shown in &attached.shown {
             self.seen.add(shown);
         }
-        let item = match self.turn.as_ref().and_then(|turn| turn.goes_on) {
-            Some(end) => self.go_on(end, &additional_data),
-            None => {
-                let shown = attached.shown;
-                let message = UserMessage { text, additional_data, images, shown, ..UserMessage::default() };
-                self.add_item(ItemBody::User(message))
-            }
+        let item = if let Some(end) = self.turn.as_ref().and_then(|turn| turn.goes_on) {
+            self.go_on(end, &additional_data)
+        } else {
+            let shown = attached.shown;
+            let message = UserMessage { text, additional_data, images, shown, ..UserMessage::default() };
+            self.add_item(ItemBody::User(message))
         };
         stated.say(&changes.said, item);
         self.view.state(stated);

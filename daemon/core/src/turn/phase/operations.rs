@@ -32,7 +32,7 @@ pub(super) enum Repeat {
     /// It does not run; the model is told this.
     HeldBack(String),
     /// It was proposed again although that was told: the user is asked.
-    Insisted(Operation),
+    Insisted(Box<Operation>),
 }
 
 impl Machine {
@@ -94,7 +94,7 @@ impl Machine {
         self.lost_sight_of(&earlier);
         self.hold_operation(earlier.clone());
         if told {
-            return Repeat::Insisted(earlier);
+            return Repeat::Insisted(Box::new(earlier));
         }
         if let Some(slot) = self.slot(id) {
             slot.held_by = Some(call);

@@ -7,9 +7,8 @@ use super::super::effect::Effect;
 use super::super::machine::Machine;
 use super::super::state::SlotState;
 use crate::id::CallId;
-use crate::tool::outcome::{Body, Exit, Outcome, Status};
+use crate::tool::outcome::{Body, CommandRun, Exit, Outcome, Status};
 use crate::tool::projection::{Projection, Saved, exceeds_general};
-use crate::tool::test_report::TestRun;
 
 impl Machine {
     /// Sends a text that is over the general limit to be saved; else gives the outcome back.
@@ -44,13 +43,10 @@ impl Machine {
     /// What is said instead of a result that would stand in the view whole because it could not be saved, when there is
     /// no room for it.
     pub(in crate::turn) fn too_large(&self, outcome: &Outcome, saved: Saved<'_>, whole: &Projection) -> Option<String> {
+        let unlogged = |run: &CommandRun| run.log.is_none() && run.exit != Exit::NotStarted;
         let why = match (&outcome.body, saved) {
             (Body::Text(_), Saved::Failed(why)) => why,
-            (Body::Command(run) | Body::Tests(TestRun { run, .. }), _)
-                if run.log.is_none() && run.exit != Exit::NotStarted =>
-            {
-                "its log could not be written"
-            }
+            (body, _) if body.command_run().is_some_and(unlogged) => "its log could not be written",
             _ => return None,
         };
         let model = &self.settings.model;

@@ -43,7 +43,7 @@ fn test(world: &mut World, code: i32, void: bool, revision: u64) -> CallId {
     let (before, after) = (Revision(revision - 1), Revision(revision));
     let run = TestRun { report, before, after, void: void.then(|| "a.c changed".into()), ..run(code) };
     let status = if code == 0 { Status::Ok } else { Status::Failed };
-    end(world, call, Outcome { status, body: Body::Tests(run) }, revision);
+    end(world, call, Outcome { status, body: Body::Tests(Box::new(run)) }, revision);
     call
 }
 

@@ -67,7 +67,6 @@ fn prepared(world: &World, call: &Call, dice: Dice) -> Result<Prepared, String> 
         title: "do it".into(),
         changes,
         nested: if dice.2.is_multiple_of(3) { vec![nested] } else { vec![] },
-        ..Prepared::default()
     })
 }
 

@@ -5,6 +5,7 @@ use plimsoll_core::permission::command::quote;
 use std::path::Path;
 
 /// Of a workspace's root all members are tested, also where it is a package itself.
+#[expect(clippy::unnecessary_wraps, reason = "one shape for all test runners")]
 pub(super) fn command(dir: &Path, target: &Target) -> Result<String, String> {
     let is_workspace = text(&dir.join("Cargo.toml")).lines().any(|line| line.trim() == "[workspace]");
     let all = if is_workspace { "cargo test --workspace" } else { "cargo test" };

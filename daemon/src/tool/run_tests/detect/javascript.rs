@@ -24,12 +24,14 @@ pub(super) fn tests(dir: &Path) -> Option<String> {
     let here = files(dir).into_iter().find(is_test);
     here.or_else(|| {
         let inside = files(&dir.join("test"));
-        let is_module = |name: &&String| [".js", ".mjs", ".cjs"].iter().any(|ending| name.ends_with(ending));
+        let is_module =
+            |name: &&String| [".js", ".mjs", ".cjs"].iter().any(|ending| name.strip_suffix(ending).is_some());
         inside.iter().find(is_module).map(|name| format!("test/{name}"))
     })
 }
 
 /// The package manager's way to run the script.
+#[expect(clippy::unnecessary_wraps, reason = "one shape for all test runners")]
 pub(super) fn script_command(dir: &Path, target: &Target) -> Result<String, String> {
     let has = |name: &str| dir.ancestors().take(8).any(|dir| dir.join(name).is_file());
     let (base, between) = if has("pnpm-lock.yaml") {
@@ -50,6 +52,7 @@ pub(super) fn script_command(dir: &Path, target: &Target) -> Result<String, Stri
 }
 
 /// `node --test`.
+#[expect(clippy::unnecessary_wraps, reason = "one shape for all test runners")]
 pub(super) fn node_command(_dir: &Path, target: &Target) -> Result<String, String> {
     Ok(match target {
         Target::All => "node --test".to_owned(),

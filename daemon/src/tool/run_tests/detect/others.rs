@@ -5,6 +5,7 @@ use plimsoll_core::permission::command::quote;
 use std::path::Path;
 
 /// `go test`.
+#[expect(clippy::unnecessary_wraps, reason = "one shape for all test runners")]
 pub(super) fn go(_dir: &Path, target: &Target) -> Result<String, String> {
     Ok(match target {
         Target::All => "go test ./...".to_owned(),

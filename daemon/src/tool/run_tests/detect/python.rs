@@ -86,6 +86,7 @@ pub(super) fn pytest(dir: &Path, target: &Target) -> Result<String, String> {
 }
 
 /// `python3 -m unittest`.
+#[expect(clippy::unnecessary_wraps, reason = "one shape for all test runners")]
 pub(super) fn unittest(dir: &Path, target: &Target) -> Result<String, String> {
     let base = format!("{} -m unittest", interpreter(dir));
     let discover = discover(dir);
