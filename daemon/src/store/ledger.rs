@@ -27,7 +27,7 @@ impl ProjectStore {
 
     /// How the session's last turn ended; none when no turn of it has.
     pub async fn last_end(&self, id: &SessionId) -> Result<Option<LastEnd>, StoreError> {
-        self.read(id, super::read::Reader::last_end).await
+        self.read(id, |reader, sid| reader.last_end(sid)).await
     }
 }
 
