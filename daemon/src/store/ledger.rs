@@ -18,6 +18,10 @@ pub struct LastEnd {
     pub last_item: Option<ItemNo>,
 }
 
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "a method of a type with a lifetime is not general enough"
+)]
 impl ProjectStore {
     /// When the model made a call; none where the session has no such call. Looks through the session's items: meant for
     /// what happens rarely.
@@ -27,7 +31,7 @@ impl ProjectStore {
 
     /// How the session's last turn ended; none when no turn of it has.
     pub async fn last_end(&self, id: &SessionId) -> Result<Option<LastEnd>, StoreError> {
-        self.read(id, super::read::Reader::last_end).await
+        self.read(id, |reader, sid| reader.last_end(sid)).await
     }
 }
 
