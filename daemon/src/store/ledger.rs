@@ -18,6 +18,10 @@ pub struct LastEnd {
     pub last_item: Option<ItemNo>,
 }
 
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "a method of a type with a lifetime is not general enough"
+)]
 impl ProjectStore {
     /// When the model made a call; none where the session has no such call. Looks through the session's items: meant for
     /// what happens rarely.

@@ -8,11 +8,15 @@ use plimsoll_core::id::{EpochNo, ItemNo, RequestNo, SessionId, StepNo, TurnNo};
 use plimsoll_core::time::Timestamp;
 use rusqlite::Row;
 
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "a method of a type with a lifetime is not general enough"
+)]
 impl ProjectStore {
     /// Every epoch and every request of a session, oldest first. One whose texts are not as they were sent is among them, with
     /// what is wrong; an error only where nothing can be read. Epochs that damage took whole are left out.
     pub async fn all_sent(&self, id: &SessionId) -> Result<AllSent, StoreError> {
-        self.read(id, super::read::Reader::all_sent).await
+        self.read(id, |reader, sid| reader.all_sent(sid)).await
     }
 }
 

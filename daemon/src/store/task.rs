@@ -176,10 +176,14 @@ fn deed(item: ItemNo, tool: &str, command: Option<String>, result: &ToolResult, 
     }
 }
 
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "a method of a type with a lifetime is not general enough"
+)]
 impl ProjectStore {
     /// The task of a session; none where there never was one.
     pub async fn task(&self, id: &SessionId) -> Result<Option<Task>, StoreError> {
-        self.read(id, super::read::Reader::task).await
+        self.read(id, |reader, sid| reader.task(sid)).await
     }
 
     /// Looks up what a task cites; with `deeds` also what the session's calls have done, for which all of them are read.

@@ -53,7 +53,7 @@ impl Sent {
         let mut before: Option<Before<'_>> = None;
         let mut known: Option<(EpochNo, ModelProfile)> = None;
         for sent in &self.0.requests {
-            let entry = match readable_request(sent, &mut damage) {
+            let entry = match whole(sent, &mut damage) {
                 Ok(entry) => entry,
                 Err(damaged) => {
                     listed.push(without_texts(&damaged, self.epoch(damaged.epoch), &profile));
@@ -124,7 +124,7 @@ impl Sent {
 }
 
 /// The request, or why it is damaged: `damage` has what is wrong with texts that it shares with others of its epoch.
-fn readable_request<'a>(
+fn whole<'a>(
     sent: &'a SentRequest,
     damage: &mut BTreeMap<EpochNo, String>,
 ) -> Result<&'a RequestEntry, Box<DamagedRequest>> {
