@@ -105,15 +105,17 @@ impl Person {
         }
     }
 
-    /// Goes back to any turn, so that no conversation outgrows the model's window however long all this lasts.
+    /// Goes back to where the conversation went back before, so that none outgrows the model's window however long all this
+    /// lasts.
     async fn rewind(&mut self, client: &Client, session: &str) -> bool {
         let seen = self.seen.get(session).into_iter().flatten().rev();
-        let last = seen.filter(|event| event["type"] == "turnCompleted").find_map(|event| event["turn"].as_u64());
-        let turn = 1 + self.random.below(last.unwrap_or(1));
+        let since = seen.take_while(|event| event["item"]["kind"] != "rewind");
+        let first = since.filter(|event| event["item"]["kind"] == "user").last();
+        let turn = first.map_or(1, |event| event["item"]["turn"].as_u64().expect("a number"));
         match client.attempt("session/rewind", json!({"session": session, "turn": turn})).await {
             Some(Ok(_)) => true,
             Some(Err(error)) => {
-                // It may be out of the view already, or never have been stored.
+                // Somebody else may have gone back meanwhile.
                 let kind = error["data"]["kind"].as_str().unwrap_or_default();
                 assert!(["busy", "shuttingDown", "notFound"].contains(&kind), "{error:#}");
                 true
