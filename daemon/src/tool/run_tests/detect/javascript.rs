@@ -19,7 +19,7 @@ pub(super) fn script(dir: &Path) -> bool {
 pub(super) fn tests(dir: &Path) -> Option<String> {
     let is_test = |name: &String| {
         let stem = [".js", ".mjs", ".cjs"].iter().find_map(|ending| name.strip_suffix(ending));
-        stem.is_some_and(|stem| stem.ends_with(".test") || stem.ends_with("_test") || stem.ends_with("-test"))
+        stem.is_some_and(|stem| stem.strip_suffix("test").is_some_and(|before| before.ends_with(['.', '_', '-'])))
     };
     let here = files(dir).into_iter().find(is_test);
     here.or_else(|| {
