@@ -144,6 +144,7 @@ impl Person {
             Err(error) => {
                 let kind = error["data"]["kind"].as_str().unwrap_or_default();
                 assert!(["busy", "shuttingDown"].contains(&kind), "{error:#}");
+                answer_questions(client, session).await;
             }
         }
         sleep(Duration::from_millis(self.random.below(100))).await;
@@ -198,6 +199,16 @@ impl Person {
     }
 }
 
+/// Answers what the session asks: a command of which a killed daemon did not see the end is asked about before it runs again.
+async fn answer_questions(client: &Client, session: &str) {
+    let Some(Ok(info)) = client.attempt("session/get", json!({"session": session})).await else { return };
+    for ask in info["openAsks"].as_array().into_iter().flatten() {
+        // Somebody else may have been first, and the daemon may die.
+        let answer = json!({"session": session, "ask": ask["id"], "choice": "allowOnce"});
+        drop(client.attempt("permission/respond", answer).await);
+    }
+}
+
 async fn run(length: Duration) {
     let seed = seed();
     let mut random = Random::new(seed);
@@ -243,8 +254,25 @@ async fn compare(world: &World, people: Vec<Person>, kills: u32) {
     let mut whole = BTreeMap::new();
     for session in &world.sessions {
         client.attach(session, 0).await;
-        // Behind everything else that may still run.
-        let end = client.turn(session, "say goodbye").await;
+        // Behind everything else that may still run, and ask.
+        let goodbye = client.start(session, "say goodbye").await;
+        let of = |event: &&Value| event["session"] == **session;
+        let ended = |events: &[Value]| {
+            let is_end = |event: &&Value| event["type"] == "turnCompleted" && event["turn"] == goodbye;
+            events.iter().filter(of).find(is_end).cloned()
+        };
+        let asks = |events: &[Value]| {
+            let mut kinds = events.iter().rev().filter(of).filter_map(|event| event["type"].as_str());
+            kinds.find(|kind| kind.starts_with("permission")) == Some("permissionAsked")
+        };
+        let end = loop {
+            let events =
+                client.wait_events("the end, or a question", |events| ended(events).is_some() || asks(events)).await;
+            match ended(&events) {
+                Some(end) => break end,
+                None => answer_questions(&client, session).await,
+            }
+        };
         assert_eq!(end["stopReason"], "endTurn", "{end:#}");
         let info = client.ok("session/get", json!({"session": session})).await;
         assert_eq!(info["state"], "idle");
