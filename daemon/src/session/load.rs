@@ -19,7 +19,7 @@ use plimsoll_core::time::Timestamp;
 use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::transcript::item::ItemBody;
 use plimsoll_core::turn::load::Loaded;
-use plimsoll_core::turn::machine::{Counters, Machine, Settings};
+use plimsoll_core::turn::machine::{Machine, Settings};
 use plimsoll_core::turn::recover::{Cut, cut_operations, settle};
 
 /// A machine that goes on where the session stands, in the middle of a turn that was suspended. What cut it must have been
@@ -139,17 +139,8 @@ pub(super) async fn load(store: &ProjectStore, id: &SessionId) -> Result<Loaded,
 }
 
 fn loaded(view: LoadedView, grants: Vec<Rule>) -> Loaded {
-    let counters = view.session.counters;
     Loaded {
-        counters: Counters {
-            item: counters.item,
-            seq: counters.seq,
-            turn: counters.turn,
-            call: counters.call,
-            ask: counters.ask,
-            request: counters.request,
-            epoch: counters.epoch,
-        },
+        counters: view.session.counters.into(),
         state: Some(view.session.state),
         last_request_ended: view.last_end.is_some(),
         operations: view.operations,

@@ -8,7 +8,6 @@ use super::driver::{Driver, now};
 use super::load::store_error;
 use plimsoll_core::checkpoint::How;
 use plimsoll_core::id::TurnNo;
-use plimsoll_core::turn::machine::Counters;
 use plimsoll_core::turn::rewind::rewind;
 
 impl Driver {
@@ -25,17 +24,7 @@ impl Driver {
             self.undo_from(turn, how).await?;
             row = self.store.session(&self.id).await.map_err(|error| store_error(&error))?;
         }
-        let counters = row.counters;
-        let counters = Counters {
-            item: counters.item,
-            seq: counters.seq,
-            turn: counters.turn,
-            call: counters.call,
-            ask: counters.ask,
-            request: counters.request,
-            epoch: counters.epoch,
-        };
-        let committed = self.commit(rewind(&counters, point, now())).await;
+        let committed = self.commit(rewind(&row.counters.into(), point, now())).await;
         committed.map_err(|error| store_error(&error))?;
         self.forget_machine();
         Ok(())

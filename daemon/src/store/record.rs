@@ -67,6 +67,13 @@ pub struct Counters {
     pub ask: AskId,
 }
 
+impl From<Counters> for plimsoll_core::turn::machine::Counters {
+    fn from(counters: Counters) -> Self {
+        let Counters { item, seq, turn, call, request, epoch, ask } = counters;
+        Self { item, seq, turn, call, ask, request, epoch }
+    }
+}
+
 /// A session as it stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionRow {
