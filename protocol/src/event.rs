@@ -42,6 +42,9 @@ pub struct Verified {
     pub revision: String,
     /// Whether that is the revision now.
     pub current: bool,
+    /// Whether it was limited by `target`, so that it says nothing of the other tests; absent of a run of all.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
 }
 
 /// What happened.

@@ -108,7 +108,10 @@ pub struct Verification {
     pub after: String,
     /// Whether somebody else changed files meanwhile, so that it says nothing.
     pub void: bool,
-    /// Whether it says that the tests pass on the present revision.
+    /// Whether it was limited by `target`, so that it says nothing of the other tests; absent of a run of all.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
+    /// Whether it says that all tests pass on the present revision.
     pub holds: bool,
     /// When it ended.
     pub at: i64,

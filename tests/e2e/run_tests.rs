@@ -93,8 +93,7 @@ async fn a_result_speaks_of_the_revision_that_the_tests_ran_on(api: Api) {
     let steps = vec![
         run_tests(None),
         read("calc.py"),
-        // Of another size: Python takes a file of the same size and second for the one that it has compiled.
-        replace("calc.py", "a - b", "(a + b)"),
+        replace("calc.py", "a - b", "a + b"),
         run_tests(None),
         Step::say("Mended."),
         replace("calc.py", "a + b", "b + a"),
@@ -112,11 +111,9 @@ async fn a_result_speaks_of_the_revision_that_the_tests_ran_on(api: Api) {
     let failure = &failed["data"]["report"]["failures"][0];
     assert_eq!(failure, &json!({"name": "test_calc.Calc.test_add", "message": "AssertionError: -1 != 3"}));
     assert_eq!((&passed["status"], counts(&passed)), (&json!("ok"), [2, 2, 0, 0]));
-    // What Python compiled meanwhile is the run's own and voids nothing.
-    let own = failed["data"]["own"].as_array().expect("files");
-    assert!(own.iter().any(|file| file.as_str().is_some_and(|file| file.starts_with("__pycache__/calc."))), "{own:?}");
+    // A run leaves no bytecode behind.
+    assert_eq!((&failed["data"]["own"], &failed["data"]["after"]), (&json!([]), &failed["data"]["before"]));
     assert_eq!((&failed["data"]["void"], &passed["data"]["void"]), (&Value::Null, &Value::Null));
-    assert!(revision(&failed["data"]["before"]) < revision(&failed["data"]["after"]));
     assert!(revision(&failed["data"]["after"]) < revision(&passed["data"]["before"]));
     let file = format!("{}/calc.py", workspace.text());
     assert_eq!(ended["files"], json!([file]));
@@ -143,10 +140,49 @@ async fn a_result_speaks_of_the_revision_that_the_tests_ran_on(api: Api) {
 
     let ended = client.turn(&session, "look again").await;
     assert_eq!((&ended["files"], &ended["verification"]["current"]), (&Value::Null, &json!(true)));
+    assert_eq!(ended["verification"]["partial"], true);
     let one = last(&client);
     assert_eq!((counts(&one), &one["data"]["target"]), ([1, 1, 0, 0], &json!("test_zero")));
     server.assert_clean();
     assert_replayed(&mut daemon, &server).await;
+}
+
+#[tokio::test]
+async fn what_python_compiled_of_an_earlier_content_is_not_tested() {
+    let printed = format!("import sys\nprint('kept in', sys.pycache_prefix)\n{TEST}");
+    let workspace = Workspace::new().file("calc.py", WRONG).file("test_calc.py", &printed).git();
+    let stamped = || {
+        let file = fs::File::options().append(true).open(workspace.path().join("calc.py")).expect("the file");
+        let second = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
+        file.set_modified(second).expect("a time of change");
+    };
+    stamped();
+    let mut compile = std::process::Command::new("python3");
+    compile
+        .args(["-c", "import py_compile; py_compile.compile('calc.py', doraise=True)"])
+        .current_dir(workspace.path());
+    compile.env_remove("PYTHONPYCACHEPREFIX").env_remove("PYTHONDONTWRITEBYTECODE");
+    assert!(compile.status().expect("python runs").success());
+    let names = |folder: &str| {
+        let entries = fs::read_dir(workspace.path().join(folder)).expect("a folder");
+        entries.map(|entry| entry.expect("an entry").file_name()).collect::<std::collections::BTreeSet<_>>()
+    };
+    let compiled = names("__pycache__");
+    assert_eq!(compiled.len(), 1);
+    // As large as before, and of the same second.
+    workspace.write("calc.py", &WRONG.replace('-', "+"));
+    stamped();
+    let (daemon, server) = begin(Api::OpenaiChat, "full", "", vec![run_tests(None), Step::say("Good.")]).await;
+    let client = daemon.client().await;
+    let session = client.session(&workspace).await;
+    client.turn(&session, "test it").await;
+    let result = last(&client);
+    assert_eq!((&result["status"], counts(&result)), (&json!("ok"), [2, 2, 0, 0]), "{result}");
+    assert_eq!(names("__pycache__"), compiled);
+    let output = result["data"]["run"]["output"]["head"].as_str().expect("an output");
+    let folder = output.lines().find_map(|line| line.strip_prefix("kept in ")).expect("the folder");
+    assert!(std::path::Path::new(folder).is_absolute() && !std::path::Path::new(folder).exists(), "{folder}");
+    server.assert_clean();
 }
 
 #[tokio::test]

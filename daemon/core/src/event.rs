@@ -143,6 +143,9 @@ pub struct Verified {
     pub revision: Revision,
     /// Whether that is the revision now.
     pub current: bool,
+    /// Whether it was limited by `target`, so that it says nothing of the other tests.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
 }
 
 /// Why a turn ended.

@@ -21,6 +21,9 @@ pub struct Verification {
     pub after: Revision,
     /// Somebody else changed files while it ran: it says nothing of any revision.
     pub void: bool,
+    /// It was limited by `target`: it says nothing of the other tests.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
     /// When it ended.
     pub at: Timestamp,
 }
@@ -35,6 +38,7 @@ impl Verification {
             before: run.before,
             after: run.after,
             void: run.void.is_some(),
+            partial: run.limit().is_some(),
             at,
         })
     }
@@ -42,12 +46,12 @@ impl Verification {
     /// The same beside the revision of now.
     pub fn beside(&self, now: Revision) -> Verified {
         let (passed, current) = (self.passed && !self.void, !self.void && self.after == now);
-        Verified { call: self.call, passed, revision: self.after, current }
+        Verified { call: self.call, passed, revision: self.after, current, partial: self.partial }
     }
 
-    /// Whether the tests passed on this revision, undisturbed.
+    /// Whether all tests passed on this revision, undisturbed.
     pub fn holds_for(&self, revision: Revision) -> bool {
-        self.passed && !self.void && self.after == revision
+        self.passed && !self.void && !self.partial && self.after == revision
     }
 }
 
@@ -76,6 +80,19 @@ mod tests {
         assert_eq!((failed.holds_for(Revision(42)), beside(&failed, 42)), (false, (false, true)));
         let void = of(0, Some("a.rs changed meanwhile"));
         assert_eq!((void.holds_for(Revision(42)), beside(&void, 42)), (false, (false, false)));
+    }
+
+    #[test]
+    fn a_run_of_some_tests_is_no_proof_of_all() {
+        let limited = |target: &str| {
+            let run = TestRun { target: Some(target.to_owned()), ..run(0) };
+            let verification = Verification::of(CallId(7), &run, Timestamp(1)).unwrap();
+            (verification.partial, verification.beside(Revision(42)).partial, verification.holds_for(Revision(42)))
+        };
+        assert_eq!(limited("tests/a.rs"), (true, true, false));
+        assert_eq!([limited(" "), limited(".")], [(false, false, true); 2]);
+        let stored = serde_json::to_value(of(0, None)).unwrap();
+        assert_eq!(serde_json::from_value::<Verification>(stored).unwrap(), of(0, None));
     }
 
     #[test]

@@ -114,8 +114,10 @@ fn tested(run: &Verification, now: &str) -> String {
         (false, true) => "passed",
         (false, false) => "failed",
     };
-    let now = if run.holds { "the revision now".to_owned() } else { format!("it is {} now", line(now)) };
-    format!("{how} at {} ({}, {now})", line(&run.after), line(&run.call))
+    let part = if run.partial { ", only some of them" } else { "" };
+    let now =
+        if !run.void && run.after == now { "the revision now".to_owned() } else { format!("it is {} now", line(now)) };
+    format!("{how} at {} ({}{part}, {now})", line(&run.after), line(&run.call))
 }
 
 /// An evidence for people.
@@ -172,6 +174,7 @@ mod tests {
             before: "r2".to_owned(),
             after: "r2".to_owned(),
             void: false,
+            partial: true,
             holds: false,
             at: 0,
         };
@@ -185,7 +188,7 @@ mod tests {
             text(&state),
             "Phase: verify (tests waived)\nGoal: Fix \u{fffd}[2J it\nConstraint 1: \"do not commit\" (item 3)\n  denied: a, b, c \
              and 1 more\nConstraint 2: \"be nice\"\n  not enforced: it is up to the model\nRefuted: the cache [e/c1@r1]\n\
-             Established: it fails [e/c2@r1]\nTests: passed at r2 (c4, it is r3 now)\nNot known whether these took effect: c5\n"
+             Established: it fails [e/c2@r1]\nTests: passed at r2 (c4, only some of them, it is r3 now)\nNot known whether these took effect: c5\n"
         );
         let none = TaskState { task: None, verification: None, unsettled: Vec::new(), revision: "r0".to_owned() };
         assert_eq!(text(&none), "This session has no task.\n");

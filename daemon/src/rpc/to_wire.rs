@@ -466,6 +466,6 @@ pub fn plan(item: Option<&Item>) -> Option<&[Todo]> {
 mod tests;
 
 fn verified(verified: Verified) -> event::Verified {
-    let Verified { call, passed, revision, current } = verified;
-    event::Verified { call: call.to_string(), passed, revision: revision.to_string(), current }
+    let Verified { call, passed, revision, current, partial } = verified;
+    event::Verified { call: call.to_string(), passed, revision: revision.to_string(), current, partial }
 }

@@ -57,6 +57,10 @@ fn untested(run: Option<&Verification>, now: Revision) -> Option<String> {
         )
     } else if !run.passed {
         format!("the tests of {call} failed at {}.", run.after)
+    } else if run.partial {
+        format!(
+            "the tests of {call} were limited by `target`, so they do not speak for the whole: call run_tests again without `target`."
+        )
     } else {
         format!("the tests of {call} passed at {}, and the files are at {now} now: call run_tests again.", run.after)
     })

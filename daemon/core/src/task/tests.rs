@@ -52,6 +52,7 @@ fn run(passed: bool, after: u64) -> Verification {
         before: Revision(after),
         after: Revision(after),
         void: false,
+        partial: false,
         at: Timestamp(0),
     }
 }
@@ -200,6 +201,9 @@ fn the_gate_names_everything_that_is_missing() {
     check(&task, &[], Some(&run(true, 6)), &edits, &["passed at r6, and the files are at r7 now"]);
     check(&task, &[], Some(&run(false, 7)), &edits, &["failed at r7"]);
     check(&task, &[], Some(&Verification { void: true, ..run(true, 7) }), &edits, &["say nothing"]);
+    let part = Verification { partial: true, ..run(true, 7) };
+    check(&task, &[], Some(&part), &edits, &["call run_tests again without `target`"]);
+    check(&waived, &[], Some(&part), &edits, &[]);
     check(&task, &[], Some(&run(true, 7)), &edits, &[]);
     check(&waived, &[], None, &edits, &[]);
     check(&waived, &["c2"], None, &edits, &["c2"]);
@@ -323,7 +327,7 @@ proptest! {
     #[test]
     fn the_gate_never_opens_with_something_missing(
         unsettled in any::<bool>(), changed in any::<bool>(), waived in any::<bool>(),
-        run_at in prop::option::of((any::<bool>(), any::<bool>(), 5_u64..9)), broke in any::<bool>(),
+        run_at in prop::option::of((any::<bool>(), any::<bool>(), any::<bool>(), 5_u64..9)), broke in any::<bool>(),
     ) {
         let update = Update { constraints: vec![quoted("do not commit")], ..Update::default() };
         let task = Task { waived, ..merge(&Task::default(), &update, &found(&[Some(1)], &[])).task };
@@ -331,12 +335,12 @@ proptest! {
         if broke {
             deeds.push(deed(3, "git commit -m x"));
         }
-        let run = run_at.map(|(passed, void, at)| Verification { void, ..run(passed, at) });
+        let run = run_at.map(|(passed, void, partial, at)| Verification { void, partial, ..run(passed, at) });
         let names = if unsettled { vec!["c1".to_owned()] } else { vec![] };
         let facts = Facts {
             unsettled: &names, verification: run.as_ref(), revision: Revision(7), deeds: &deeds, roots: &[], shell: Shell::Bash,
         };
-        let tested = run_at.is_some_and(|(passed, void, at)| passed && !void && at == 7);
+        let tested = run_at.is_some_and(|(passed, void, partial, at)| passed && !void && !partial && at == 7);
         let opens = !unsettled && !broke && (!changed || waived || tested);
         prop_assert_eq!(missing(&task, &facts).is_empty(), opens);
     }

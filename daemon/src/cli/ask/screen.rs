@@ -179,7 +179,8 @@ impl Screen {
             Some(tests) => {
                 let passed = if tests.passed { "passed" } else { "did not pass" };
                 let current = if tests.current { "nothing has changed since" } else { "files have changed since" };
-                format!("tests {passed} at {}, {current}", tests.revision)
+                let which = if tests.partial { "some tests" } else { "tests" };
+                format!("{which} {passed} at {}, {current}", tests.revision)
             }
         };
         let mut notes = vec![self.dim(&format!("{changed} · {tests}"))];

@@ -73,6 +73,7 @@ fn verification(run: &Verification, now: Revision) -> task::Verification {
         before: run.before.to_string(),
         after: run.after.to_string(),
         void: run.void,
+        partial: run.partial,
         holds: run.holds_for(now),
         at: run.at.0,
     }

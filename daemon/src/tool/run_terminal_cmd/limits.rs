@@ -21,7 +21,8 @@ pub(super) fn limits(env: &ToolEnv, leave: Leave) -> Limits {
     Limits { leave, writable, hidden: scope::forbidden(env), readable }
 }
 
-fn temporary(env: &ToolEnv) -> Vec<PathBuf> {
+/// Folders for temporary files, in which every command may write.
+pub(in crate::tool) fn temporary(env: &ToolEnv) -> Vec<PathBuf> {
     let home = env.client_env.get("HOME").map(Path::new);
     let own = env.client_env.get("TMPDIR").map(String::as_str);
     let canonical = |path: &str| Path::new(path).is_absolute().then(|| std::fs::canonicalize(path).ok()).flatten();

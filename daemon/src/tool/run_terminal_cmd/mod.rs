@@ -3,7 +3,7 @@
 //! How processes are started and ended is [`process`](crate::process); what of the output the model sees is
 //! [`projection`](plimsoll_core::tool::projection::command). Whether the command may run was decided before.
 
-mod limits;
+pub(super) mod limits;
 mod live;
 pub(super) mod output;
 pub(super) mod perform;
@@ -17,6 +17,7 @@ use futures_util::future::BoxFuture;
 use perform::{FIRST_LOOK, Follow, Starter, Task, perform};
 use plimsoll_core::tool::call::{Call, Prepared};
 use plimsoll_core::tool::outcome::{Body, Outcome, Status};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -130,7 +131,7 @@ impl RunTerminalCmd {
         } else {
             Follow::Limited(Duration::from_millis(args.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS)))
         };
-        perform(&self.starter, run, Task { command: args.command, cwd, how }).await
+        perform(&self.starter, run, Task { command: args.command, cwd, how, env: BTreeMap::new() }).await
     }
 }
 

@@ -12,6 +12,7 @@ use crate::tool::scope::Resolved;
 use crate::tool::{ToolEvent, ToolRun};
 use plimsoll_core::path::escape;
 use plimsoll_core::tool::outcome::{Body, CommandRun, Exit, Outcome, Output, Status};
+use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
@@ -44,6 +45,8 @@ pub(in crate::tool) struct Task {
     pub(in crate::tool) cwd: Resolved,
     /// How long it is followed.
     pub(in crate::tool) how: Follow,
+    /// What its environment has beside the client's, and in its place.
+    pub(in crate::tool) env: BTreeMap<String, String>,
 }
 
 /// How long a command is followed.
@@ -65,16 +68,18 @@ enum Followed {
 
 /// Runs it. The error says, for the model, why it was not begun.
 pub(in crate::tool) async fn perform(starter: &Starter, run: &ToolRun<'_>, task: Task) -> Result<Outcome, String> {
-    let Task { command, cwd, how } = task;
+    let Task { command, cwd, how, env: own } = task;
     let artifacts = run.env.session_dir.join("artifacts");
     make_folder(&artifacts)
         .map_err(|error| format!("The command was not run: {} cannot be made: {error}.", artifacts.display()))?;
     let log = artifacts.join(format!("{}.log", run.call.id));
+    let mut env = command_env(&run.env.client_env, &run.env.secret_env);
+    env.extend(own);
     let spec = CommandSpec {
         helper: starter.helper.clone(),
         command: command.clone(),
         cwd: cwd.path.clone(),
-        env: command_env(&run.env.client_env, &run.env.secret_env),
+        env,
         log: log.clone(),
         limits: limits::limits(run.env, run.leave),
     };

@@ -6,6 +6,7 @@
 
 mod changes;
 mod detect;
+mod python;
 
 use super::run_terminal_cmd::perform::{Follow, Starter, Task, perform};
 use super::run_terminal_cmd::places;
@@ -80,6 +81,16 @@ async fn choose(call: &Call, env: &ToolEnv) -> Result<Choice, String> {
     blocking::look(move || detect::choose(&env, args.target.as_deref())).await
 }
 
+/// What the call limits the run to; none where the same runs without a target.
+async fn limit(run: &ToolRun<'_>, choice: &Choice) -> Result<Option<String>, String> {
+    let args: Args = arguments(run.call)?;
+    let Some(target) = args.target else { return Ok(None) };
+    let env = run.env.clone();
+    let all = blocking::look(move || detect::choose(&env, None)).await;
+    let same = all.is_ok_and(|all| all.command == choice.command && all.cwd.path == choice.cwd.path);
+    Ok((!same).then_some(target))
+}
+
 impl RunTests {
     async fn run_checked(&self, run: &ToolRun<'_>) -> Result<Outcome, String> {
         let choice = choose(run.call, run.env).await?;
@@ -95,11 +106,13 @@ impl RunTests {
             let body = Body::Text("The tests were not begun: the user interrupted before.".to_owned());
             return Ok(Outcome { status: Status::Cancelled, body });
         }
-        let args: Args = arguments(run.call)?;
+        let target = limit(run, &choice).await?;
         let Choice { runner, command, cwd, why } = choice;
         let before = observe(run, None).await;
         let how = Follow::Limited(run.env.tests.timeout);
-        let outcome = perform(&self.starter, run, Task { command, cwd: cwd.clone(), how }).await?;
+        let (bytecode, env) = python::no_old_bytecode(run.env)?;
+        let outcome = perform(&self.starter, run, Task { command, cwd: cwd.clone(), how, env }).await?;
+        drop(bytecode);
         let after = observe(run, before.as_ref().map(|seen| seen.moment)).await;
         // How it ended was not seen: then there is nothing to read.
         let Outcome { status, body: Body::Command(command) } = outcome else { return Ok(outcome) };
@@ -114,7 +127,7 @@ impl RunTests {
             run: command,
             runner,
             why,
-            target: args.target,
+            target,
             report,
             problems,
             before: moment(before.as_ref().or(after.as_ref())),

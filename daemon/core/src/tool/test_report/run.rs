@@ -55,6 +55,11 @@ impl TestRun {
         }
     }
 
+    /// What it was limited to, so that it says nothing of the other tests; none of a run of all.
+    pub fn limit(&self) -> Option<&str> {
+        self.target.as_deref().map(str::trim).filter(|target| !target.is_empty() && *target != ".")
+    }
+
     /// The failing tests that are known by name.
     pub fn failures(&self) -> &[Failure] {
         self.report.as_ref().map(|report| report.failures.as_slice()).unwrap_or_default()
@@ -81,6 +86,9 @@ impl TestRun {
         let mut notes = Vec::new();
         if let Some(void) = &self.void {
             notes.push(format!("void: {void}"));
+        }
+        if let Some(limit) = self.limit() {
+            notes.push(format!("limited to `{limit}`: says nothing of the other tests"));
         }
         if !self.own.is_empty() {
             notes.push(format!("changed by the run itself: {}", named(&self.own)));

@@ -75,8 +75,9 @@ fn a_turn_says_which_files_it_changed_and_what_the_tests_say_of_them() {
     write(&mut world, "/w/a", Status::Ok, 4);
     write(&mut world, "/w/failed", Status::Failed, 4);
     let call = test(&mut world, 0, false, 6);
-    let verified =
-        |call, passed, revision, current| Some(Verified { call, passed, revision: Revision(revision), current });
+    let verified = |call, passed, revision, current| {
+        Some(Verified { call, passed, revision: Revision(revision), current, partial: false })
+    };
     let files = vec!["/w/a".to_owned(), "/w/b".to_owned()];
     assert_eq!(done(&mut world), TurnFacts { files, verification: verified(call, true, 6, true) });
 
@@ -106,6 +107,6 @@ fn a_turn_that_is_cut_says_so_too() {
     write(&mut world, "/w/a", Status::Ok, 3);
     let call = test(&mut world, 0, false, 4);
     world.crash(Api::OpenaiChat);
-    let verification = Some(Verified { call, passed: true, revision: Revision(4), current: true });
+    let verification = Some(Verified { call, passed: true, revision: Revision(4), current: true, partial: false });
     assert_eq!(last(&world), TurnFacts { files: vec!["/w/a".into()], verification });
 }

@@ -129,13 +129,23 @@ fn the_last_line_says_what_it_took_and_how_to_go_on() {
 #[test]
 fn what_the_host_knows_stands_in_one_line_where_files_changed() {
     let screen = Screen::new(1, Style::PLAIN);
-    let tests = |passed, current| Verified { call: "c7".to_owned(), passed, revision: "r42".to_owned(), current };
+    let tests = |passed, current| Verified {
+        call: "c7".to_owned(),
+        passed,
+        revision: "r42".to_owned(),
+        current,
+        partial: false,
+    };
     let facts = |files: usize, tests: Option<&Verified>| screen.facts(&vec!["/w/a".to_owned(); files], tests).notes;
     assert_eq!(facts(0, Some(&tests(true, true))), Vec::<String>::new());
     assert_eq!(facts(1, None), ["1 file changed · no tests were run"]);
     assert_eq!(
         facts(2, Some(&tests(true, true))),
         ["2 files changed · tests passed at r42, nothing has changed since"]
+    );
+    assert_eq!(
+        facts(1, Some(&Verified { partial: true, ..tests(true, true) })),
+        ["1 file changed · some tests passed at r42, nothing has changed since"]
     );
     assert_eq!(
         facts(1, Some(&tests(false, false))),
