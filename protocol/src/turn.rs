@@ -44,6 +44,11 @@ pub enum Attachment {
         /// Base64.
         data: String,
     },
+    /// A session of the same project: what it is about, as `@session:<id>` in the text does it.
+    Session {
+        /// Its id.
+        session: String,
+    },
 }
 
 /// Parameters of `turn/start`.

@@ -55,6 +55,7 @@ mod prompts;
 mod purity;
 mod replay;
 mod requests;
+mod retrieval;
 mod rules;
 mod run_tests;
 mod sandbox;

@@ -16,6 +16,7 @@ pub const TAGS: &[&str] = &[
     "open_and_recently_viewed_files",
     "project_instructions",
     "project_layout",
+    "session",
     "system-reminder",
     "user_info",
     "user_query",

@@ -81,6 +81,9 @@ pub struct Environment {
     /// What the user attached to the prompt, as it was read.
     #[serde(default)]
     pub attached: Vec<AttachedFile>,
+    /// Sessions that the user referred to, in order.
+    #[serde(default)]
+    pub sessions: Vec<AttachedSession>,
     /// Images that the user attached, in order.
     #[serde(default)]
     pub images: Vec<Image>,
@@ -272,6 +275,11 @@ pub enum Attachment {
         /// Base64.
         data: String,
     },
+    /// A session of the project: what it is about.
+    Session {
+        /// Its id, as it was given.
+        session: String,
+    },
     /// Something that no model can be sent, such as a sound: it is named.
     Named {
         /// What it is called.
@@ -288,6 +296,15 @@ pub struct AttachedFile {
     pub path: String,
     /// What is to be shown, or why nothing is.
     pub content: Result<AttachedText, String>,
+}
+
+/// A session that the user referred to, as it stood when the turn began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttachedSession {
+    /// Its id, as it was given.
+    pub session: String,
+    /// Path of its transcript in text form, and what it is about; or why nothing is shown.
+    pub content: Result<(String, String), String>,
 }
 
 /// Lines of an attached file.

@@ -78,7 +78,7 @@ pub fn give_up(call: &str) -> ToolCallUpdate {
 /// The kind of a tool, which editors show as an icon.
 pub fn kind(tool: &str) -> ToolKind {
     match tool {
-        "read_file" | "list_dir" | "task_output" | "fetch_rules" => ToolKind::Read,
+        "read_file" | "list_dir" | "task_output" | "fetch_rules" | "read_session" => ToolKind::Read,
         "glob_file_search" | "grep" => ToolKind::Search,
         "string_replace" | "MultiEdit" | "write" | "apply_patch" => ToolKind::Edit,
         "delete_file" => ToolKind::Delete,
@@ -112,6 +112,7 @@ fn title(tool: &str, args: &Value) -> String {
         "stop_task" => arg("id").map(|id| format!("Stop {id}")),
         "todo_write" => Some("Update the plan".to_owned()),
         "fetch_rules" => Some("Read rules".to_owned()),
+        "read_session" => Some(arg("session").map_or("Read back".to_owned(), |id| format!("Read session {id}"))),
         "update_memory" => arg("title").map(|title| format!("Remember: {title}")),
         "enter_plan_mode" => Some("Plan first".to_owned()),
         "exit_plan_mode" => Some("Plan to be approved".to_owned()),

@@ -122,6 +122,12 @@ fn attachment(name: &str, given: turn::Attachment) -> Result<core::Attachment, E
             }
             core::Attachment::Text { name: title, text }
         }
+        turn::Attachment::Session { session } => {
+            if session.is_empty() {
+                return Err(param(name, "the session is empty"));
+            }
+            core::Attachment::Session { session }
+        }
         turn::Attachment::Image { name: title, mime_type, data } => {
             if data.len() > MAX_IMAGE {
                 return Err(param(name, format_args!("its base64 has {} bytes, more than {MAX_IMAGE}", data.len())));

@@ -47,6 +47,8 @@ pub(super) fn read(env: &ToolEnv, attachments: Vec<Attachment>) -> (Vec<Attached
                     files.push(AttachedFile { path, content: Err(format!("it {error}")) });
                 }
             },
+            // The store has it, not the disk.
+            Attachment::Session { .. } => {}
             Attachment::Named { name, why } => files.push(AttachedFile { path: name, content: Err(why) }),
         }
     }

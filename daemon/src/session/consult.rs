@@ -3,6 +3,7 @@
 use super::driver::Driver;
 use super::operations;
 use super::tasks::{Mailbox, tell};
+use super::transcripts::Transcripts;
 use crate::store::ProjectStore;
 use crate::workspace::Workspace;
 use plimsoll_core::id::{CallId, EvidenceId, ItemNo, SessionId};
@@ -23,6 +24,14 @@ impl Driver {
                 let (store, id, workspace) = (self.store.clone(), self.id.clone(), self.project.workspace());
                 self.spawn_for_turn(owed, |turn, mailbox| async move {
                     let result = operations::consult(store, id, of, target, turn.tool_env, workspace).await;
+                    tell(mailbox, InputBody::Consulted { call, result }).await;
+                });
+            }
+            Consult::Session { session, part } => {
+                let transcripts = Transcripts::new(self.store.clone(), self.id.clone());
+                self.spawn(owed, |mailbox| async move {
+                    let read = transcripts.read(session, part).await;
+                    let result = read.map(|found| Consulted::Session(Box::new(found)));
                     tell(mailbox, InputBody::Consulted { call, result }).await;
                 });
             }

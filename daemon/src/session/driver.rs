@@ -333,7 +333,7 @@ impl Driver {
                 let tool = self.project.shared.registry.get(&call.tool).cloned();
                 let result = Err(format!("The call could not be prepared: {FAULT}."));
                 self.spawn_for_turn(InputBody::Prepared { call: call.id, result }, |turn, mailbox| {
-                    tasks::prepare(tool, call, turn.tool_env, turn.workspace, mailbox)
+                    tasks::prepare(tool, call, turn, mailbox)
                 });
             }
             Effect::Run { call, prepared, leave } => {
@@ -344,10 +344,8 @@ impl Driver {
                 let outcome = Outcome::failed(format!("The call ended without an outcome: {FAULT}."));
                 let owed = InputBody::ToolFinished { call: id, outcome, revision: Revision::default() };
                 self.spawn_for_turn(owed, |turn, mailbox| {
-                    let (env, workspace, memories) = (turn.tool_env, turn.workspace, turn.memories);
-                    let run =
-                        tasks::Run { tool, call, prepared, leave, env, workspace, memories, session, hub, cancel };
-                    tasks::run_tool(run, mailbox)
+                    let run = tasks::Run { tool, call, prepared, leave, session, hub, cancel };
+                    tasks::run_tool(run, turn, mailbox)
                 });
             }
             Effect::StopTool(call) => {

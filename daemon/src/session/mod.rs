@@ -28,6 +28,7 @@ mod setup;
 mod subscription;
 pub mod task;
 mod tasks;
+mod transcripts;
 pub mod transfer;
 mod whole;
 

@@ -4,7 +4,9 @@ use super::api::{ApiError, ApiErrorKind, Client, ProjectInfo};
 use super::editors::Editors;
 use super::ground::Ground;
 use super::lasting::Lasting;
+use super::load::store_error;
 use super::memories::Memories;
+use super::transcripts::Transcripts;
 use super::{attached, calibrations, plan};
 use crate::config::{Config, Folders, Overrides, OwnTexts, Permissions, TextFiles};
 use crate::file_io::pre_image::PreImages;
@@ -186,6 +188,8 @@ pub(super) struct TurnSetup {
     config_folder: PathBuf,
     sources: Sources,
     pub(super) memories: Arc<Memories>,
+    /// The sessions of the project, for this one.
+    pub(super) transcripts: Transcripts,
 }
 
 impl Project {
@@ -219,6 +223,7 @@ impl Project {
         let writable: Vec<PathBuf> = config.permissions.writable(home).iter().map(|path| canonical(path)).collect();
         let calibration = calibrations::known(&self.stores, &profile.id()).await;
         let sources = self.sources(&config, home);
+        let store = self.stores.open_project(&self.key).await.map_err(|error| store_error(&error))?;
         Ok(TurnSetup {
             calibration,
             profile,
@@ -256,6 +261,7 @@ impl Project {
             config_folder: self.shared.folders.config.clone(),
             sources,
             memories: Arc::clone(&self.memories),
+            transcripts: Transcripts::new(store, session.clone()),
         })
     }
 
@@ -363,7 +369,8 @@ impl TurnSetup {
     }
 
     /// The surroundings now. What cannot be told is said in their place: a turn never fails for it.
-    pub(super) async fn collect(&self, editor: EditorState, wanted: Wanted) -> Environment {
+    pub(super) async fn collect(&self, editor: EditorState, mut wanted: Wanted) -> Environment {
+        let sessions = self.transcripts.attached(&mut wanted.attachments, self.profile.context_window).await;
         let env = Arc::clone(&self.tool_env);
         // A slow file system holds up this turn and nothing else.
         let read = tokio::task::spawn_blocking(move || attached::read(&env, wanted.attachments));
@@ -395,6 +402,7 @@ impl TurnSetup {
                 ..Environment::default()
             },
         };
+        environment.sessions = sessions;
         match read.await {
             Ok((attached, images)) => (environment.attached, environment.images) = (attached, images),
             Err(error) => {

@@ -2,7 +2,6 @@
 
 use super::actor::Msg;
 use super::hub::Hub;
-use super::memories::Memories;
 use super::plan;
 use super::setup::TurnSetup;
 use crate::provider::Http;
@@ -96,14 +95,10 @@ fn forward(waiting: &mut Vec<ModelEvent>, no: RequestNo, mailbox: &Mailbox) {
     }
 }
 
-pub(super) async fn prepare(
-    tool: Option<Arc<dyn Tool>>,
-    call: Call,
-    env: Arc<ToolEnv>,
-    workspace: Workspace,
-    mailbox: Mailbox,
-) {
+pub(super) async fn prepare(tool: Option<Arc<dyn Tool>>, call: Call, turn: TurnSetup, mailbox: Mailbox) {
     let id = call.id;
+    let (env, workspace) = (turn.tool_env, turn.workspace);
+    turn.transcripts.settle(&call.args).await;
     let mut result = match tool {
         Some(tool) => {
             let prepared = tokio::spawn(async move { tool.prepare(&call, &env).await });
@@ -123,17 +118,17 @@ pub(super) struct Run {
     pub(super) call: Call,
     pub(super) prepared: Prepared,
     pub(super) leave: Leave,
-    pub(super) env: Arc<ToolEnv>,
-    pub(super) workspace: Workspace,
-    pub(super) memories: Arc<Memories>,
     pub(super) session: SessionId,
     pub(super) hub: Hub,
     pub(super) cancel: CancellationToken,
 }
 
-pub(super) async fn run_tool(run: Run, mailbox: Mailbox) {
-    let Run { tool, call, prepared, leave, env, workspace, memories, session, hub, cancel } = run;
+pub(super) async fn run_tool(run: Run, turn: TurnSetup, mailbox: Mailbox) {
+    let Run { tool, call, prepared, leave, session, hub, cancel } = run;
+    let (env, workspace, memories) = (turn.tool_env, turn.workspace, turn.memories);
     let id = call.id;
+    // Other calls of the same answer may have ended since it was prepared.
+    turn.transcripts.settle(&call.args).await;
     let mut goes_on = None;
     let class = spec::find(&call.tool).map(|spec| spec.class);
     let changes_files = class.is_some_and(|class| class != Class::Read);

@@ -296,7 +296,7 @@ fn append(
 
 /// The path under which the whole text of a long result can be read. A command's log is its artifact; for others the
 /// text is written when it is not there.
-fn artifact(item: &Item, folder: &Path) -> Result<Option<String>, StoreError> {
+pub(super) fn artifact(item: &Item, folder: &Path) -> Result<Option<String>, StoreError> {
     let ItemBody::ToolResult(result) = &item.body else { return Ok(None) };
     if !needs_artifact(item) {
         return Ok(None);

@@ -4,6 +4,7 @@
 //! and an index of their sessions; beside each session's rows the derived transcript mirror and its artifacts. Called by
 //! `session`, and by `cli` for reports. It decides nothing about turns: what a cut turn means is `session::recovery`'s.
 
+mod account;
 mod artifact;
 mod calibrations;
 mod changes;

@@ -25,10 +25,15 @@ pub struct Attached {
     pub shown: Vec<Shown>,
 }
 
+/// What attachments of one kind may cost in a model's window, in estimated tokens.
+pub(super) fn budget(window: u64) -> u64 {
+    (window.saturating_mul(SHARE) / 100).max(LEAST)
+}
+
 /// The block for a model with this window.
 pub fn render(files: &[AttachedFile], window: u64) -> Attached {
     let mut attached = Attached::default();
-    let mut budget = (window.saturating_mul(SHARE) / 100).max(LEAST);
+    let mut budget = budget(window);
     let mut parts = Vec::new();
     for file in files {
         let part = match &file.content {

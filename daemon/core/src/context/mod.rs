@@ -1,6 +1,7 @@
 //! Context: what the model sees, assembled from values. Pure.
 
 pub mod attached_files;
+pub mod attached_sessions;
 pub mod cache;
 pub mod changes;
 pub mod compare;

@@ -24,6 +24,7 @@ const WORDS: &[(&str, &[&str])] = &[
     ("todo_write", &["todo", "todos", "plan", "task", "tasks"]),
     ("update_task", &["goal", "constraint", "constraints", "hypothesis"]),
     ("fetch_rules", &["rule", "rules", "guidelines", "conventions"]),
+    ("read_session", &["session", "history", "transcript", "conversation"]),
     ("update_memory", &["memory", "memories", "remember", "forget"]),
     ("enter_plan_mode", &["enter", "plan", "planning", "mode"]),
     ("exit_plan_mode", &["exit", "leave", "plan", "planning", "mode"]),

@@ -125,6 +125,7 @@ pub static SPECS: &[Spec] = &[
     spec!("todo_write", Host, Interact, Repeatable),
     spec!("update_task", Host, Interact, Repeatable),
     spec!("fetch_rules", Host, Read, Repeatable, ["rules"]),
+    spec!("read_session", Host, Read, Repeatable),
     spec!("update_memory", World, Interact, Checkable),
     spec!("enter_plan_mode", Host, Interact, Repeatable),
     spec!("exit_plan_mode", Host, Interact, Repeatable),

@@ -2,10 +2,11 @@
 
 use super::input::TimerId;
 use crate::event::Delta;
-use crate::id::{AskId, CallId, EvidenceId, ItemNo, RequestNo, TurnNo};
+use crate::id::{AskId, CallId, EvidenceId, ItemNo, RequestNo, SessionId, TurnNo};
 use crate::model::request::Api;
 use crate::permission::leave::Leave;
 use crate::permission::rule::Rule;
+use crate::tool::account::Part;
 use crate::tool::call::{Call, Prepared};
 use crate::transcript::batch::Batch;
 use crate::workspace::Wanted;
@@ -111,6 +112,13 @@ pub enum Consult {
         of: CallId,
         /// A further file to be looked at, as the call gave it.
         target: Option<String>,
+    },
+    /// What stands in a session of this project.
+    Session {
+        /// The session; none for this one.
+        session: Option<SessionId>,
+        /// What of it.
+        part: Part,
     },
     /// What a task cites.
     Citations {

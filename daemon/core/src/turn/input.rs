@@ -8,6 +8,7 @@ use crate::model::error::ModelError;
 use crate::model::event::ModelEvent;
 use crate::task::Task;
 use crate::time::Timestamp;
+use crate::tool::account::Account;
 use crate::tool::call::Prepared;
 use crate::tool::outcome::{Outcome, TaskEnd};
 use crate::workspace::{Attachment, Environment};
@@ -151,6 +152,8 @@ pub enum Consulted {
         /// The project's revision at which this was seen.
         revision: Revision,
     },
+    /// What stands in a session.
+    Session(Box<Account>),
     /// What a task cites.
     Citations(Citations),
 }

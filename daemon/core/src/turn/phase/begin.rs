@@ -51,6 +51,10 @@ impl Machine {
     }
 
     pub(in crate::turn) fn begin(&mut self, no: TurnNo, prompt: Prompt) {
+        let mut attachments = prompt.attachments;
+        let mut named = context::attached_sessions::mentioned(&prompt.text);
+        named.retain(|one| !attachments.contains(one));
+        attachments.append(&mut named);
         self.turn = Some(Turn {
             no,
             step: StepNo(0),
@@ -71,7 +75,7 @@ impl Machine {
             same: None,
             steps_allowed: self.settings.max_steps,
         });
-        let wanted = Wanted { attachments: prompt.attachments, known: self.seen.known(KNOWN_FILES) };
+        let wanted = Wanted { attachments, known: self.seen.known(KNOWN_FILES) };
         self.effects.push(Effect::Collect { turn: no, wanted: Box::new(wanted) });
     }
 
@@ -161,7 +165,8 @@ impl Machine {
         let changes =
             context::changes(environment, self.view.stated(), self.settings.model.context_window, self.prompts());
         let attached = context::attached_files::render(&environment.attached, self.settings.model.context_window);
-        let blocks = [changes.additional_data, attached.block];
+        let sessions = context::attached_sessions::render(&environment.sessions);
+        let blocks = [changes.additional_data, attached.block, sessions];
         let additional_data = blocks.into_iter().filter(|block| !block.is_empty()).collect::<Vec<_>>().join("\n\n");
         let images = environment.images.clone();
         let pictured = if self.settings.model.images { images.iter().map(Image::tokens).sum() } else { 0 };
@@ -180,6 +185,9 @@ impl Machine {
             let why = too_large(text.len(), own, before.saturating_add(around), room, &self.settings.model.id());
             self.add_item(ItemBody::User(UserMessage { text, images, refused: true, ..UserMessage::default() }));
             return Err(why);
+        }
+        for notice in context::attached_sessions::notices(&environment.sessions) {
+            self.add_notice(NoticeCause::Info, notice);
         }
         if let Some(notice) = changes.notice {
             self.add_notice(NoticeCause::Info, notice);

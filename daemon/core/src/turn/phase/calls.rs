@@ -15,7 +15,7 @@ use crate::tool::call::{Call, FileChange, Prepared};
 use crate::tool::outcome::{Body, Outcome, Status};
 use crate::tool::projection::cursor;
 use crate::tool::spec::{Class, Kind};
-use crate::tool::{args, name};
+use crate::tool::{account, args, name};
 use crate::transcript::batch::SessionState;
 
 /// Calls of one step that may run at a time.
@@ -95,7 +95,8 @@ impl Machine {
                 return;
             }
         };
-        let cursor = cursor::of_args(&args);
+        // The cursors of this tool are places in a transcript, not in a result.
+        let cursor = cursor::of_args(&args).filter(|_| spec.name != account::TOOL);
         let call = Call { id, tool: spec.name.to_owned(), args };
         slot.call = Some(call.clone());
         if let Some(cursor) = cursor {

@@ -6,6 +6,7 @@ use super::super::machine::Machine;
 use super::operations::Looked;
 use crate::event::EventBody;
 use crate::id::CallId;
+use crate::tool::account;
 use crate::tool::call::Call;
 use crate::tool::outcome::{Body, Outcome, Status, Todo};
 use crate::tool::projection::cursor::{self, Cursor, NotACursor};
@@ -26,6 +27,10 @@ impl Machine {
                 Some(outcome) => outcome,
                 None => return,
             },
+            account::TOOL => match self.read_session(call) {
+                Some(outcome) => outcome,
+                None => return,
+            },
             other => Outcome::failed(format!("`{other}` cannot be called here.")),
         };
         self.settle(call.id, outcome);
@@ -39,6 +44,7 @@ impl Machine {
         }
         let outcome = match result {
             Ok(Consulted::Citations(found)) => self.cited(id, found),
+            Ok(Consulted::Session(found)) => self.session_read(id, &found),
             Ok(Consulted::Operation { operation, seen, target, lines, revision }) => {
                 let operation = operation.map(|operation| *operation);
                 self.inspected(id, Looked { operation, seen, target, lines, revision })

@@ -17,5 +17,6 @@ mod request;
 mod rules;
 mod save;
 mod seen;
+mod session;
 pub(super) mod suspend;
 pub(super) mod task;
