@@ -1,5 +1,5 @@
 // Made by `node generate.mjs` from ../schema/plimsoll.schema.json: change the Rust types, not this file.
-// schema: d4735ad7e6ad7481
+// schema: c20bd2b4145a4a40
 
 /**
  * The version of the protocol that these types describe.
@@ -385,6 +385,13 @@ export type Attachment =
        * Base64.
        */
       data: string;
+    }
+  | {
+      kind: "session";
+      /**
+       * Its id.
+       */
+      session: string;
     };
 /**
  * For whom something is remembered.
@@ -2306,7 +2313,11 @@ export interface Verification {
    */
   void: boolean;
   /**
-   * Whether it says that the tests pass on the present revision.
+   * Whether it was limited by `target`, so that it says nothing of the other tests; absent of a run of all.
+   */
+  partial?: boolean;
+  /**
+   * Whether it says that all tests pass on the present revision.
    */
   holds: boolean;
   /**
@@ -3879,6 +3890,10 @@ export interface Verified {
    * Whether that is the revision now.
    */
   current: boolean;
+  /**
+   * Whether it was limited by `target`, so that it says nothing of the other tests; absent of a run of all.
+   */
+  partial?: boolean;
 }
 /**
  * The `data` of every error.
