@@ -169,7 +169,8 @@ async fn read_session_shows_background_recent_turns_and_the_way_back_to_the_begi
         let refused = ask(&client, &server, &new, read_session(arguments.clone())).await;
         assert!(refused.contains(says), "{arguments}: {refused}");
     }
-    let elsewhere = client.session(&Workspace::new()).await;
+    let other = Workspace::new();
+    let elsewhere = client.session(&other).await;
     let refused = ask(&client, &server, &elsewhere, read_session(json!({"session": old}))).await;
     assert!(refused.contains("there is no session") && !refused.contains("Quagga"), "{refused}");
     assert_eq!(client.events().iter().filter(|event| event["type"] == "permissionAsked").count(), 0);
