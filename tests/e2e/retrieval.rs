@@ -60,7 +60,8 @@ fn named(result: &str, what: &str) -> Option<Value> {
 #[tokio::test]
 async fn a_planted_fact_is_found_in_the_transcript_and_in_a_saved_result_in_every_mode() {
     for mode in MODES {
-        let facts: String = (1..=6_000).map(|no| format!("entry {no} holds {}\n", no * 7_919 % 10_007)).collect();
+        let fact = |no: u32| format!("entry {no} holds {}\n", no * 7_919 % 10_007);
+        let facts = (1..=6_000).map(fact).collect::<Vec<_>>().concat();
         let workspace = Workspace::new().file("many.txt", &facts);
         let (mut daemon, server) = begin("full").await;
         let client = daemon.client().await;
@@ -185,7 +186,8 @@ async fn a_long_turn_goes_on_by_its_cursor_and_a_turn_that_left_the_view_is_read
     let client = daemon.client().await;
     let session = client.session(&workspace).await;
     say(&client, &server, &session, "Begin.", "Begun.").await;
-    let long: String = (1..=3_000).map(|no| format!("line {no} of Quagga\n")).collect();
+    let line = |no: u32| format!("line {no} of Quagga\n");
+    let long = (1..=3_000).map(line).collect::<Vec<_>>().concat();
     say(&client, &server, &session, &long, "Long.").await;
     client.ok("session/rewind", json!({"session": session, "turn": 2})).await;
     let found = client.ok("transcript/search", json!({"query": "Quagga", "session": session})).await;
