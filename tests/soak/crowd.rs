@@ -323,8 +323,11 @@ async fn page_after(client: &Client, session: &str, after: usize) -> Option<Vec<
     page["items"].as_array().filter(|items| !items.is_empty()).cloned()
 }
 
-/// An event as whoever was there when it came was told it: see [`as_it_was`].
+/// An event as whoever was there when it came was told it: see [`as_it_was`]. A question that is read later says how it ended.
 fn first_told(mut event: Value) -> Value {
+    if let Some(ask) = event.get_mut("ask").and_then(Value::as_object_mut) {
+        ask.remove("resolution");
+    }
     if let Some(item) = event.get_mut("item") {
         *item = as_it_was(item.take());
     }
