@@ -5,7 +5,7 @@ use plimsoll_core::model::request::Api;
 use plimsoll_tests::client::Client;
 use plimsoll_tests::daemon::TestDaemon;
 use plimsoll_tests::machine::Machine;
-use plimsoll_tests::model_server::{Call, ModelServer, Script, Step};
+use plimsoll_tests::model_server::{Call, ModelServer, Recorded, Script, Step};
 use plimsoll_tests::sent::assert_replayed;
 use plimsoll_tests::workspace::Workspace;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ async fn begin(mode: &str) -> (TestDaemon, ModelServer) {
 
 /// The user's newest message in the last request.
 fn asked(server: &ModelServer) -> String {
-    server.requests().last().and_then(|request| request.last_user_text()).expect("a prompt")
+    server.requests().last().and_then(Recorded::last_user_text).expect("a prompt")
 }
 
 /// The session's folder below the data folder.

@@ -173,7 +173,7 @@ async fn what_python_compiled_of_an_earlier_content_is_not_tested() {
     let compiled = names("__pycache__");
     assert_eq!(compiled.len(), 1);
     // As large as before, and of the same second.
-    workspace.write("calc.py", &WRONG.replace('-', "+"));
+    workspace.write("calc.py", WRONG.replace('-', "+"));
     stamped();
     let (daemon, server) = begin(Api::OpenaiChat, "full", "", vec![run_tests(None), Step::say("Good.")]).await;
     let client = daemon.client().await;
