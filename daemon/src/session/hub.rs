@@ -17,6 +17,8 @@ use tokio::sync::watch;
 const RECENT_EVENTS: usize = 256;
 /// Bytes of item text that the kept events may hold together; older ones are read from the store when needed.
 const RECENT_BYTES: usize = 4 << 20;
+/// The same of a session that was deleted.
+const DELETED_BYTES: usize = 16 << 10;
 /// Bytes of a running command's output that are kept for clients; the log has everything.
 const OUTPUT_BYTES: usize = 64 << 10;
 
@@ -41,6 +43,22 @@ struct State {
     texts: u64,
     /// How often the subscriptions were ended, and why last.
     closed: (u64, Option<(CloseReason, String)>),
+}
+
+impl State {
+    /// Forgets the oldest events, until those that are left hold no more than so many bytes; never the newest.
+    fn keep(&mut self, bytes: usize) {
+        while self.recent.len() > RECENT_EVENTS || (self.recent_bytes > bytes && self.recent.len() > 1) {
+            if let Some((_, bytes)) = self.recent.pop_front() {
+                self.recent_bytes -= bytes;
+            }
+        }
+    }
+
+    /// Whether what is told no more was the session's, which is deleted.
+    fn is_deleted(&self) -> bool {
+        matches!(self.closed.1, Some((CloseReason::SessionDeleted, _)))
+    }
 }
 
 /// A text that grows until its item comes.
@@ -149,11 +167,7 @@ impl Hub {
             state.recent.push_back((resolved, bytes));
             state.recent_bytes += bytes;
         }
-        while state.recent.len() > RECENT_EVENTS || (state.recent_bytes > RECENT_BYTES && state.recent.len() > 1) {
-            if let Some((_, bytes)) = state.recent.pop_front() {
-                state.recent_bytes -= bytes;
-            }
-        }
+        state.keep(RECENT_BYTES);
         drop(state);
         self.wake();
     }
@@ -187,9 +201,14 @@ impl Hub {
         self.state().live.retain(|key, _| matches!(key, StreamKey::Output(_)));
     }
 
-    /// Ends all present subscriptions with a reason; later ones begin anew.
+    /// Ends all present subscriptions with a reason; later ones begin anew. Of a session that is deleted only the end is still
+    /// told: a client that does not read must not keep it in memory.
     pub fn close(&self, reason: CloseReason, message: &str) {
         let mut state = self.state();
+        if reason == CloseReason::SessionDeleted {
+            state.live.clear();
+            state.keep(DELETED_BYTES);
+        }
         state.closed = (state.closed.0 + 1, Some((reason, message.to_owned())));
         drop(state);
         self.wake();
@@ -207,7 +226,8 @@ impl Hub {
         let mut updates = Vec::new();
         if position.seq < state.head {
             let first = state.recent.front().map(|(event, _)| event.event.seq);
-            if first.is_none_or(|first| first > position.seq.next()) {
+            let is_kept = first.is_some_and(|first| first <= position.seq.next());
+            if !is_kept && !state.is_deleted() {
                 return Next::Read(position.seq);
             }
             let missed = state.recent.iter().filter(|(event, _)| event.event.seq > position.seq);
@@ -306,6 +326,7 @@ mod tests {
     use super::*;
     use plimsoll_core::id::{StepNo, TurnNo};
     use plimsoll_core::time::Timestamp;
+    use plimsoll_core::transcript::item::{AssistantText, Item};
 
     fn text(text: &str) -> Delta {
         Delta::Text { turn: TurnNo(1), step: StepNo(1), block: 0, text: text.into() }
@@ -388,6 +409,27 @@ mod tests {
         assert!(
             matches!(hub.next(&mut position), Next::Closed(CloseReason::DaemonEnds, message) if message == "it ends")
         );
+    }
+
+    #[test]
+    fn a_deleted_session_is_not_kept_for_a_client_that_does_not_read() {
+        let hub = Hub::new(Seq(0));
+        let mut position = hub.position(Seq(0));
+        let item = Item {
+            no: ItemNo(1),
+            turn: TurnNo(1),
+            step: StepNo(1),
+            at: Timestamp(0),
+            body: ItemBody::Assistant(AssistantText { text: "x".repeat(1 << 20), cut: false }),
+        };
+        let event = Event { seq: Seq(1), at: Timestamp(0), body: EventBody::ItemAdded { item: ItemNo(1) } };
+        hub.publish(Publication::of(&Batch { items: vec![item], events: vec![event], ..Batch::default() }));
+        hub.append(&text("more"));
+        hub.publish(batch(2, EventBody::SessionChanged));
+        hub.close(CloseReason::SessionDeleted, "the session was deleted");
+        assert!(hub.state().recent_bytes < DELETED_BYTES);
+        assert_eq!(given(hub.next(&mut position)), ["#2"]);
+        assert!(matches!(hub.next(&mut position), Next::Closed(CloseReason::SessionDeleted, _)));
     }
 
     #[test]
