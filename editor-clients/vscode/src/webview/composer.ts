@@ -135,7 +135,7 @@ export class Composer {
   }
 
   private chip(attachment: Attachment): HTMLElement {
-    const full = attachment.kind === 'file' ? attachment.path : (attachment.name ?? 'image');
+    const full = fullName(attachment);
     const name = full.split(/[\\/]/).at(-1) ?? full;
     const lines = attachment.kind === 'file' && attachment.lines ? `:${attachment.lines.start}–${attachment.lines.end}` : '';
     const remove = h('button', { type: 'button', class: 'quiet', 'aria-label': `Remove ${name}`, title: 'Remove' }, icon('cross'));
@@ -145,5 +145,18 @@ export class Composer {
       this.focus();
     });
     return h('span', { class: 'chip', title: full }, name + lines, remove);
+  }
+}
+
+/** What names an attachment: a path, a name, a session. */
+function fullName(attachment: Attachment): string {
+  switch (attachment.kind) {
+    case 'file':
+      return attachment.path;
+    case 'session':
+      return attachment.session;
+    case 'text':
+    case 'image':
+      return attachment.name ?? 'image';
   }
 }
