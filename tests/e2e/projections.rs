@@ -2,22 +2,13 @@
 //! what cannot be read back is not left out.
 
 use plimsoll_core::model::request::Api;
-use plimsoll_tests::client::Client;
+use plimsoll_tests::asked::ask;
 use plimsoll_tests::machine::Machine;
-use plimsoll_tests::model_server::{Call, ModelServer, Script, Step};
+use plimsoll_tests::model_server::{Call, ModelServer, Script};
 use plimsoll_tests::sent::{assert_grows, assert_replayed};
 use plimsoll_tests::workspace::Workspace;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-
-/// The model makes one call in a turn of its own; gives its result.
-async fn ask(client: &Client, server: &ModelServer, session: &str, call: Call) -> String {
-    server.push(Step::calls([call]));
-    server.push(Step::say("Seen."));
-    assert_eq!(client.turn(session, "Go on").await["stopReason"], "endTurn");
-    let (_, result) = server.requests().last().expect("a request").results().pop().expect("a result");
-    result
-}
 
 /// The call that the first notice of a result names.
 fn named(result: &str) -> Call {

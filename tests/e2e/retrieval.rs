@@ -2,6 +2,7 @@
 //! results, by `read_session`, and by a reference in a prompt.
 
 use plimsoll_core::model::request::Api;
+use plimsoll_tests::asked::ask;
 use plimsoll_tests::client::Client;
 use plimsoll_tests::daemon::TestDaemon;
 use plimsoll_tests::machine::Machine;
@@ -12,15 +13,6 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 const MODES: [&str; 5] = ["plan", "ask", "accept_edits", "auto", "full"];
-
-/// The model makes one call in a turn of its own; gives its result.
-async fn ask(client: &Client, server: &ModelServer, session: &str, call: Call) -> String {
-    server.push(Step::calls([call]));
-    server.push(Step::say("Seen."));
-    assert_eq!(client.turn(session, "Go on").await["stopReason"], "endTurn");
-    let (_, result) = server.requests().last().expect("a request").results().pop().expect("a result");
-    result
-}
 
 /// A turn in which the model answers with this.
 async fn say(client: &Client, server: &ModelServer, session: &str, text: &str, answer: &str) {

@@ -3,6 +3,7 @@
 //!
 //! Nothing here is used outside tests, so everything here may panic: a panic is a failed test that says why.
 
+pub mod asked;
 pub mod boundary;
 pub mod client;
 pub mod daemon;
