@@ -1,7 +1,7 @@
 //! What happened, for clients. Durable events have a number, are committed with the items they speak of and refer to
 //! them; transient ones are deltas that nobody needs later.
 
-use crate::id::{AskId, CallId, ItemNo, Revision, Seq, StepNo, TurnNo};
+use crate::id::{AskId, CallId, EpochNo, ItemNo, Revision, Seq, StepNo, TurnNo};
 use crate::model::usage::Usage;
 use crate::time::Timestamp;
 use crate::tool::outcome::Exit;
@@ -117,6 +117,20 @@ pub enum EventBody {
     },
     /// The task changed; the session's own record has it.
     TaskChanged,
+    /// The view is about to be compacted, and the conversation waits for it.
+    CompactionStarted {
+        /// Why.
+        cause: CompactionCause,
+    },
+    /// That is over: an epoch was opened, or the view is as it was.
+    CompactionFinished {
+        /// The epoch; none when nothing was done.
+        epoch: Option<EpochNo>,
+        /// What was done; none when nothing was.
+        facts: Option<SwitchFacts>,
+        /// For people, when nothing was done: why.
+        message: Option<String>,
+    },
     /// Title, mode or model of the session changed; the session's own record has the new values.
     SessionChanged,
 }
@@ -146,6 +160,70 @@ pub struct Verified {
     /// Whether it was limited by `target`, so that it says nothing of the other tests.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
+}
+
+/// What a compaction did, for people and for the inspector.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SwitchFacts {
+    /// Why it was done.
+    pub cause: CompactionCause,
+    /// What was done, in this order.
+    pub levels: Vec<Level>,
+    /// Tokens of the next request before it, as they were known.
+    pub before: u64,
+    /// And after it, estimated.
+    pub after: u64,
+    /// What the model could take at a load of 1.
+    pub usable: u64,
+    /// The first message behind the head that is another one than before.
+    pub first_changed: u64,
+    /// Where the summary is from, when it made one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<SummarySource>,
+    /// Milliseconds that the conversation stood still for it.
+    pub waited_ms: u64,
+}
+
+/// Why a compaction was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompactionCause {
+    /// The load passed a line.
+    Load,
+    /// By hand.
+    Manual,
+    /// So many turns had passed as the settings say.
+    Turns,
+    /// The provider refused a request as too long.
+    TooLong,
+    /// The model's window is smaller than the one before.
+    ModelChanged,
+    /// The provider's cache had gone cold, and it was pending.
+    Cold,
+}
+
+/// What a compaction can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Old results are cut.
+    Snip,
+    /// Old turns are shown as a line each.
+    Prune,
+    /// The beginning is summarised.
+    Summarize,
+}
+
+/// Where a summary is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SummarySource {
+    /// The session's model, on its own prefix.
+    Fork,
+    /// A call of its own.
+    Independent,
+    /// The store alone: no model gave one that could be used.
+    Host,
 }
 
 /// Why a turn ended.

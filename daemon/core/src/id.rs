@@ -123,6 +123,10 @@ counter_id!(
     /// A model request of a session, from 1.
     RequestNo
 );
+counter_id!(
+    /// A request beside the conversation of a session, from 1.
+    SideNo
+);
 
 macro_rules! prefixed_id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal, $what:literal) => {

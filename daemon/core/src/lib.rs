@@ -4,6 +4,7 @@
 //! goes in as values, and the same values in give the same values out.
 
 pub mod checkpoint;
+pub mod compaction;
 pub mod context;
 pub mod edit;
 pub mod escape;

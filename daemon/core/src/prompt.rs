@@ -154,8 +154,42 @@ texts! {
     PLAN_STILL = "reminders/plan_still.md" ["plan_file"];
     /// Plan mode is over.
     PLAN_LEFT = "reminders/plan_left.md" ["mode", "plan_file"];
+    /// The history was shortened.
+    COMPACTED = "reminders/compacted.md" ["transcript", "state"];
     /// The todo list was not written for long.
     TODOS_STALE = "reminders/todos_stale.md" ["turns", "list"];
+    /// What a summary is, behind its first line.
+    SUMMARY_FRAME = "summary/frame.md" ["turns", "items"];
+    /// Where all that a summary stands for can be read.
+    SUMMARY_LOOK = "summary/look.md" ["transcript"];
+    /// How to find an item there.
+    SUMMARY_LOOK_GREP = "summary/look_grep.md" ["tool"];
+    /// How to read it there.
+    SUMMARY_LOOK_READ = "summary/look_read.md" ["tool"];
+    /// How to read turns without it.
+    SUMMARY_LOOK_SESSION = "summary/look_session.md" ["tool"];
+    /// What comes first when the end of operations was not seen.
+    SUMMARY_VERIFY = "summary/verify.md" ["calls"];
+    /// What stands in a section that a model should have written.
+    SUMMARY_UNWRITTEN = "summary/unwritten.md" [];
+    /// What a model is asked that writes a summary.
+    SUMMARY_INSTRUCTION = "summary/instruction.md" ["sections", "words"];
+    /// What it must not call done.
+    SUMMARY_UNSETTLED = "summary/unsettled.md" ["list"];
+    /// That there is a summary already.
+    SUMMARY_EARLIER = "summary/earlier.md" [];
+    /// What the user wants a summary to care about.
+    SUMMARY_FOCUS = "summary/focus.md" ["focus"];
+    /// Turns that the conversation shows in short.
+    SUMMARY_ORIGINALS = "summary/originals.md" ["originals"];
+    /// What was wrong with a summary.
+    SUMMARY_REPAIR = "summary/repair.md" ["problems"];
+    /// System text where a summary is written by a call that stands alone.
+    SUMMARY_SYSTEM = "summary/system.md" [];
+    /// What such a call works on.
+    SUMMARY_PIECE = "summary/piece.md" ["part", "parts", "records"];
+    /// What it goes on from.
+    SUMMARY_SO_FAR = "summary/so_far.md" ["summary"];
 }
 
 /// Why a text cannot stand in the place of a built-in one.

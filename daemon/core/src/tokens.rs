@@ -71,6 +71,21 @@ pub fn prefix_within(text: &str, limit: u64) -> usize {
     text.len()
 }
 
+/// The longest end of `text` that costs at most `limit` tokens, as the place in bytes where it begins.
+pub fn suffix_within(text: &str, limit: u64) -> usize {
+    let limit = limit.saturating_mul(100);
+    let mut spent = 0_u64;
+    let mut from = text.len();
+    for (at, c) in text.char_indices().rev() {
+        spent = spent.saturating_add(char_cost(c));
+        if spent > limit {
+            break;
+        }
+        from = at;
+    }
+    from
+}
+
 fn char_cost(c: char) -> u64 {
     match c {
         'a'..='z' | 'A'..='Z' => cost::LETTER,
@@ -124,11 +139,16 @@ mod tests {
         }
 
         #[test]
-        fn a_prefix_within_a_limit_is_the_longest(text in ".{0,40}", limit in 0_u64..30) {
+        fn a_prefix_or_suffix_within_a_limit_is_the_longest(text in ".{0,40}", limit in 0_u64..30) {
             let end = prefix_within(&text, limit);
             prop_assert!(tokens(&text[..end]) <= limit);
             if let Some(next) = text[end..].chars().next() {
                 prop_assert!(tokens(&text[..end + next.len_utf8()]) > limit);
+            }
+            let start = suffix_within(&text, limit);
+            prop_assert!(tokens(&text[start..]) <= limit);
+            if let Some(before) = text[..start].chars().next_back() {
+                prop_assert!(tokens(&text[start - before.len_utf8()..]) > limit);
             }
         }
     }

@@ -65,6 +65,9 @@ impl Room {
 
 /// The text, a list that names each image in order, and those images that go along.
 fn with_images(api: Api, text: &str, images: Vec<Image>, takes_images: bool, room: &mut Room) -> Vec<Segment> {
+    if images.is_empty() {
+        return codec::encode_message(api, &Message::User(text.to_owned())).into_iter().map(Segment::new).collect();
+    }
     let mut withheld: Vec<Option<String>> = images
         .iter()
         .rev()

@@ -23,6 +23,7 @@ pub fn reopened(
         params: Some(before.params.clone().unwrap_or_else(|| base.params.clone())),
         price: Price { kept: tokens, given_up: 0 },
         base: Some(base.no),
+        switch: None,
         ..before.clone()
     }
 }
@@ -31,5 +32,14 @@ pub fn reopened(
 pub fn begun_anew(first: &Epoch, cause: EpochCause, no: EpochNo, at: Timestamp) -> Epoch {
     let head = first.tools.iter().chain(&first.system).chain(&first.preamble);
     let kept = head.map(|segment| segment.tokens).sum();
-    Epoch { no, cause, at, first_item: ItemNo(1), price: Price { kept, given_up: 0 }, base: None, ..first.clone() }
+    Epoch {
+        no,
+        cause,
+        at,
+        first_item: ItemNo(1),
+        price: Price { kept, given_up: 0 },
+        base: None,
+        switch: None,
+        ..first.clone()
+    }
 }

@@ -92,6 +92,27 @@ pub(super) fn changed(rules: &[Rule], stated: &mut Stated, budget: u64, prompts:
     told
 }
 
+/// Rules that were told and whose message has left the view, told again: `gone` are names of blocks. Gives the blocks that it
+/// states. A nested instruction file is told when its folder is touched the next time.
+pub fn again(
+    rules: &[Rule],
+    gone: &[String],
+    stated: &mut Stated,
+    budget: u64,
+    prompts: &Prompts,
+) -> Option<(Vec<String>, String)> {
+    let mut left = budget;
+    let (mut keys, mut blocks) = (Vec::new(), Vec::new());
+    for rule in rules {
+        let key = format!("{RULE}{}", rule.path);
+        if gone.contains(&key) && news(stated, key.clone(), &rule.text) {
+            keys.push(key);
+            blocks.push(rule_block(rule, &mut left));
+        }
+    }
+    reminder(&blocks, prompts).map(|text| (keys, text))
+}
+
 fn reminder(blocks: &[String], prompts: &Prompts) -> Option<String> {
     let text = || prompt::reminder(&prompts.render(&prompt::RULE_APPLIES, &[("files", &blocks.join("\n\n"))]));
     (!blocks.is_empty()).then(text)

@@ -1,5 +1,8 @@
 //! The view of one session: the epoch's head, every message that was sent, and what is to be sent next.
 
+pub mod side;
+pub mod switch;
+
 use super::changes;
 use super::compare::{Wire, compare};
 use super::head::Head;
@@ -31,6 +34,8 @@ pub struct StoredView {
     pub sent: Vec<Segment>,
     /// When it has no request yet: what it keeps of the epochs before.
     pub carried: Vec<Segment>,
+    /// The last item among them, where a compaction made them; else that of `last_request`.
+    pub carried_through: Option<ItemNo>,
     /// The newest request of that epoch; when it has none, of the one whose messages it keeps.
     pub last_request: Option<RequestRow>,
     /// What its answer was reported to have used.
@@ -90,7 +95,8 @@ impl View {
         let carried = loaded.carried.len();
         messages.extend(loaded.carried);
         messages.extend(loaded.sent);
-        let last_item = loaded.last_request.as_ref().map(|row| row.last_item).unwrap_or_default();
+        let sent_last = loaded.last_request.as_ref().map(|row| row.last_item).unwrap_or_default();
+        let last_item = loaded.carried_through.unwrap_or_default().max(sent_last);
         let last = loaded.last_request.as_ref().map(|row| (row.at, row.params.clone()));
         let number = loaded.epoch.as_ref().map(|epoch| epoch.no);
         // An epoch that goes on with a request has that one's head, and what it has said stands in its own record.
@@ -199,6 +205,8 @@ impl View {
             tool_facts: facts,
             price: Price::default(),
             base: None,
+            shape: old.as_ref().map(|old| old.shape.clone()).unwrap_or_default(),
+            switch: None,
         };
         if let (Some(old), Some((_, sent))) = (&old, &self.last) {
             epoch.price = price(&wire(old, sent, &before), &wire(&epoch, &params(model), &self.messages), cold);
@@ -265,6 +273,11 @@ impl View {
     /// A result's projection was decided.
     pub fn show(&mut self, projection: StoredProjection) {
         self.projections.insert(projection.call, projection);
+    }
+
+    /// Estimated tokens of a result that has come and was not sent yet.
+    pub fn shown_tokens(&self, call: CallId) -> Option<u64> {
+        self.projections.get(&call).map(|shown| shown.tokens)
     }
 
     /// What estimates are multiplied by from now on.

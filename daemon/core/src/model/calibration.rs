@@ -32,6 +32,11 @@ impl Calibration {
         (estimate as f64 * self.factor).round() as u64
     }
 
+    /// The estimate whose calibrated form this is.
+    pub fn estimated(self, tokens: u64) -> u64 {
+        (tokens as f64 / self.factor).round() as u64
+    }
+
     /// What is known after a whole request that was estimated so, uncalibrated, had this many tokens by its provider's
     /// count. The mean of the first reports, later ones weigh an eighth each.
     #[must_use]
@@ -55,7 +60,7 @@ mod tests {
     fn the_first_report_counts_whole_and_later_ones_less() {
         let first = Calibration::default().learned(1_000, 1_300);
         assert_eq!(first, Calibration { factor: 1.3, reports: 1 });
-        assert_eq!(first.of(1_000), 1_300);
+        assert_eq!((first.of(1_000), first.estimated(1_300)), (1_300, 1_000));
         assert!((first.learned(1_000, 1_100).factor - 1.2).abs() < 1e-9);
         let settled = Calibration { factor: 1.2, reports: 100 };
         assert!((settled.learned(1_000, 2_000).factor - 1.3).abs() < 1e-9);

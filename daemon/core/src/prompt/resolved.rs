@@ -1,8 +1,9 @@
 //! The texts that a session works with: a bundle, and what stands in the place of built-in texts. An epoch pins them.
 
 use super::{
-    CONTINUE_CUT, CRASHED, GO_ON, INTERRUPTED, OBSERVATION, OUTPUT_LIMIT, PLAN_AGAIN, PLAN_LEFT, PLAN_MODE, PLAN_STILL,
-    SAME_CALL, STILL_UNKNOWN, TASK_ENDED, TASKS_LEFT, TODOS_STALE, Text, UNDONE, UNKNOWN_OPERATIONS, fill, fits,
+    COMPACTED, CONTINUE_CUT, CRASHED, GO_ON, INTERRUPTED, OBSERVATION, OUTPUT_LIMIT, PLAN_AGAIN, PLAN_LEFT, PLAN_MODE,
+    PLAN_STILL, SAME_CALL, STILL_UNKNOWN, TASK_ENDED, TASKS_LEFT, TODOS_STALE, Text, UNDONE, UNKNOWN_OPERATIONS, fill,
+    fits,
 };
 use crate::escape;
 use serde::{Deserialize, Serialize};
@@ -144,6 +145,12 @@ impl Prompts {
     /// Plan mode is over, and this is the mode now.
     pub fn reminder_plan_left(&self, mode: &str, plan_file: &str) -> String {
         reminder(&self.render(&PLAN_LEFT, &[("mode", mode), ("plan_file", &escape::data(plan_file))]))
+    }
+
+    /// The history was shortened. `state` says what holds, already safe for the view; none where nothing needs to be said.
+    pub fn reminder_compacted(&self, transcript: &str, state: &str) -> String {
+        let state = if state.is_empty() { "nothing else was in force." } else { state };
+        reminder(&self.render(&COMPACTED, &[("transcript", &escape::data(transcript)), ("state", state)]))
     }
 
     /// The todo list was not written for so many turns; each open entry is one line.

@@ -2,6 +2,7 @@
 
 use super::epoch::{Epoch, RequestEnd, RequestRow};
 use super::item::Item;
+use super::side::{SideEnd, SideRow};
 use crate::event::{Ask, Event};
 use crate::id::{CallId, Revision, TurnNo};
 use crate::ledger::Operation;
@@ -27,6 +28,10 @@ pub struct Batch {
     pub request: Option<RequestRow>,
     /// What came back for one.
     pub request_end: Option<RequestEnd>,
+    /// A request beside the conversation about to be sent.
+    pub side: Option<SideRow>,
+    /// What came back for one.
+    pub side_end: Option<SideEnd>,
     /// Durable events, in order, without gaps after the last stored one.
     pub events: Vec<Event>,
     /// The session's state from now on.

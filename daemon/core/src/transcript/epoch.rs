@@ -1,5 +1,7 @@
 //! Epochs and what was sent in them: the stored head, wire segments, requests.
 
+use super::shape::Shape;
+pub use crate::event::{CompactionCause, Level, SummarySource, SwitchFacts};
 use crate::id::{EpochNo, ItemNo, RequestNo, StepNo, TurnNo};
 use crate::model::request::{Api, Params};
 use crate::model::usage::Usage;
@@ -114,6 +116,21 @@ pub struct Epoch {
     pub price: Price,
     /// The request whose messages it goes on with, where that need not be the newest before it: of a fork or a rewind.
     pub base: Option<RequestNo>,
+    /// What of the history it shows in short.
+    pub shape: Shape,
+    /// What a compaction that opened it did; none in one that was opened for another reason.
+    pub switch: Option<Switch>,
+}
+
+/// What a compaction did, and the messages that it left.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Switch {
+    /// The messages behind the head, which the epoch's first request sends: those of all items up to `last_item`.
+    pub messages: Vec<Segment>,
+    /// The last item among them.
+    pub last_item: ItemNo,
+    /// What is told of it.
+    pub facts: SwitchFacts,
 }
 
 impl Epoch {

@@ -118,6 +118,8 @@ pub enum MetaCause {
     PlanModeLeft,
     /// The todo list was not written for long.
     TodosStale,
+    /// The history was shortened: what is in force, said again.
+    Compacted,
     /// The user asks to go on with the turn before, which was cut: what a turn without a prompt begins with.
     GoesOn,
 }
@@ -197,6 +199,8 @@ pub enum NoticeCause {
     ModelChanged,
     /// What calls wrote was undone.
     Undone,
+    /// The history was shortened for the model.
+    Compaction,
     /// Something else worth showing.
     Info,
 }

@@ -196,6 +196,7 @@ fn meta_word(cause: MetaCause) -> &'static str {
         MetaCause::PlanModeStill => "plan_mode_still",
         MetaCause::PlanModeLeft => "plan_mode_left",
         MetaCause::TodosStale => "todos_stale",
+        MetaCause::Compacted => "compacted",
         MetaCause::GoesOn => "goes_on",
     }
 }
@@ -210,6 +211,7 @@ fn notice_word(cause: NoticeCause) -> &'static str {
         NoticeCause::Limit => "limit",
         NoticeCause::ModelChanged => "model_changed",
         NoticeCause::Undone => "undone",
+        NoticeCause::Compaction => "compaction",
         NoticeCause::Info => "info",
     }
 }

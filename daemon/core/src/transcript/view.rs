@@ -18,6 +18,11 @@ pub const LOST_RESULT: &str =
 /// call order, wherever among the items they stand, and by the images of these; a call without a result gets one that
 /// says so. Notices are not shown.
 pub fn messages(items: &[Item], projections: &BTreeMap<CallId, StoredProjection>) -> Vec<Message> {
+    whole(&items.iter().collect::<Vec<_>>(), projections)
+}
+
+/// The same of items that need not follow each other directly.
+pub fn whole(items: &[&Item], projections: &BTreeMap<CallId, StoredProjection>) -> Vec<Message> {
     let gathered = Gathered::of(items);
     let mut out = Vec::new();
     let mut open: Option<((TurnNo, StepNo), Vec<AssistantBlock>)> = None;
@@ -86,7 +91,7 @@ fn close(
 
 /// What belongs to an answer and may stand anywhere among the items.
 struct Gathered<'a> {
-    items: &'a [Item],
+    items: &'a [&'a Item],
     /// Calls that have a result.
     results: BTreeSet<CallId>,
     /// Observations by their step.
@@ -94,7 +99,7 @@ struct Gathered<'a> {
 }
 
 impl<'a> Gathered<'a> {
-    fn of(items: &'a [Item]) -> Self {
+    fn of(items: &'a [&'a Item]) -> Self {
         let mut gathered = Self { items, results: BTreeSet::new(), observed: BTreeMap::new() };
         for item in items {
             match &item.body {
@@ -114,7 +119,7 @@ impl<'a> Gathered<'a> {
 }
 
 /// The images of a step's results, directly behind these.
-fn observation(observed: &Observation, items: &[Item]) -> Message {
+fn observation(observed: &Observation, items: &[&Item]) -> Message {
     let images = observed.calls.iter().filter_map(|call| {
         let image = items.iter().find_map(|item| image(item).filter(|(of, _)| of == call))?.1;
         Some(Image { name: format!("{call} {}", image.title()), ..image.clone() })

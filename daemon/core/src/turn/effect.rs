@@ -2,7 +2,7 @@
 
 use super::input::TimerId;
 use crate::event::Delta;
-use crate::id::{AskId, CallId, EvidenceId, ItemNo, RequestNo, SessionId, TurnNo};
+use crate::id::{AskId, CallId, EvidenceId, ItemNo, RequestNo, SessionId, SideNo, TurnNo};
 use crate::model::request::Api;
 use crate::permission::leave::Leave;
 use crate::permission::rule::Rule;
@@ -30,6 +30,18 @@ pub enum Effect {
     CallModel(Box<ModelCall>),
     /// Drop the running request.
     StopModel(RequestNo),
+    /// Read the history as it is stored; answered by `Input::History`.
+    LoadHistory {
+        /// The first item that is wanted; what the user said is wanted from the first on.
+        from: ItemNo,
+    },
+    /// Send a request beside the conversation; answered by `Input::Side` events, ended by `Finished` or
+    /// `Input::SideFailed`.
+    CallSide(Box<SideCall>),
+    /// Drop such a request.
+    StopSide(SideNo),
+    /// What was asked for by `Input::Compact` has begun, or why it cannot.
+    CompactionTaken(Result<(), String>),
     /// Find out what a call will touch; answered by `Input::Prepared`.
     Prepare(Call),
     /// Run a call whose facts are prepared; answered by `Input::ToolFinished`.
@@ -129,6 +141,19 @@ pub enum Consult {
         /// Whether it asks what the session's calls have done, and for the revision now.
         deeds: bool,
     },
+}
+
+/// A request beside the conversation as it goes out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SideCall {
+    /// Its number.
+    pub no: SideNo,
+    /// Whether it is for the model of the setting `context.summary_model`, not for the session's.
+    pub other_model: bool,
+    /// The wire.
+    pub api: Api,
+    /// The whole body.
+    pub body: Vec<u8>,
 }
 
 /// A request as it goes out.

@@ -52,6 +52,8 @@ pub fn events(events: impl IntoIterator<Item = Event>, last: ItemNo, of: TurnNo)
             | EventBody::PermissionAsked { .. }
             | EventBody::PermissionResolved { .. }
             | EventBody::OperationChanged { .. }
+            | EventBody::CompactionStarted { .. }
+            | EventBody::CompactionFinished { .. }
             | EventBody::TaskChanged
             | EventBody::SessionChanged => false,
         };

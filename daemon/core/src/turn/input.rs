@@ -1,8 +1,9 @@
 //! What can happen to a session. Every input carries its time; the machine makes none.
 
 pub use super::phase::task::Citations;
+use crate::compaction::history::History;
 use crate::event::{AskChoice, TurnEnd};
-use crate::id::{AskId, CallId, RequestNo, Revision, TurnNo};
+use crate::id::{AskId, CallId, RequestNo, Revision, SideNo, TurnNo};
 use crate::ledger::{Operation, ProcessMark, SeenFile};
 use crate::model::error::ModelError;
 use crate::model::event::ModelEvent;
@@ -47,6 +48,27 @@ pub enum InputBody {
     },
     /// What is known of an operation whose end was not seen is this now: a client had it looked at, or the user settled it.
     Found(Box<Operation>),
+    /// A client asks for a compaction now.
+    Compact {
+        /// What the summary should keep above all, in the user's words.
+        focus: Option<String>,
+    },
+    /// What `Effect::LoadHistory` found; an error is text for people, and nothing is compacted.
+    History(Box<Result<History, String>>),
+    /// The stream of a request beside the conversation says something. Of another than the running one: ignored.
+    Side {
+        /// The request.
+        no: SideNo,
+        /// What it says.
+        event: ModelEvent,
+    },
+    /// Such a stream ended without `Finished`, or never began.
+    SideFailed {
+        /// The request.
+        no: SideNo,
+        /// Why.
+        error: ModelError,
+    },
     /// A client answers a question. Late and repeated answers are ignored.
     Answer {
         /// The question.

@@ -1,5 +1,6 @@
 //! The machine of one session: at most one turn runs, others wait.
 
+use super::compacting::Compacting;
 use super::effect::Effect;
 use super::input::{Input, InputBody, Prompt, TimerId};
 use super::load::Loaded;
@@ -83,6 +84,7 @@ pub struct Machine {
     pub(super) text_warnings: Vec<String>,
     /// What the user is to be told when the next turn begins.
     pub(super) notices: Vec<String>,
+    pub(super) compacting: Compacting,
     pub(super) effects: Vec<Effect>,
     pub(super) now: Timestamp,
     pub(super) timer: u64,
@@ -122,6 +124,7 @@ impl Machine {
             held: Batch::default(),
             text_warnings: Vec::new(),
             notices: Vec::new(),
+            compacting: Compacting::default(),
             effects: Vec::new(),
             now: Timestamp(0),
             timer: 0,
@@ -129,9 +132,9 @@ impl Machine {
         }
     }
 
-    /// Whether no turn runs.
+    /// Whether no turn runs, and nothing that prompts have to wait for.
     pub fn is_idle(&self) -> bool {
-        self.turn.is_none()
+        self.turn.is_none() && !self.is_compacting_alone()
     }
 
     /// The turn that runs.
@@ -151,6 +154,7 @@ impl Machine {
             && own.max_steps == settings.max_steps
             && own.session_cost == settings.session_cost
             && own.projection == settings.projection
+            && own.compaction == settings.compaction
     }
 
     /// Whether somebody follows the session, from the next input on.
@@ -204,6 +208,11 @@ impl Machine {
     /// What was learned since this was last asked: the model's id with its calibration.
     pub fn take_learned(&mut self) -> Option<(String, Calibration)> {
         std::mem::take(&mut self.calibration.1).then(|| (self.settings.model.id(), self.calibration.0))
+    }
+
+    /// How the model's counts compare with the estimate.
+    pub(super) fn calibration(&self) -> Calibration {
+        self.calibration.0
     }
 
     /// A request was reported to have had this usage. What that teaches counts from the next turn on.
@@ -261,6 +270,10 @@ impl Machine {
             InputBody::TextSaved { call, result } => self.text_saved(call, result),
             InputBody::PlanRead { call, result } => self.plan_read(call, result),
             InputBody::Consulted { call, result } => self.consulted(call, result),
+            InputBody::Compact { focus } => self.compact(focus),
+            InputBody::History(history) => self.history_loaded(*history),
+            InputBody::Side { no, event } => self.side_event(no, event),
+            InputBody::SideFailed { no, error } => self.side_failed(no, &error),
             InputBody::Timer(id) => self.timer(id),
             InputBody::SessionChanged => self.session_changed(),
             InputBody::SetTask(task) => self.set_task(*task),
@@ -303,8 +316,9 @@ impl Machine {
                 let running = slots.iter().filter(|slot| matches!(slot.state, super::state::SlotState::Running));
                 self.effects.extend(running.map(|slot| Effect::StopTool(slot.id)));
             }
-            Some(Phase::Collecting | Phase::Backoff { .. } | Phase::Asking(_)) | None => {}
+            Some(Phase::Collecting | Phase::Compacting | Phase::Backoff { .. } | Phase::Asking(_)) | None => {}
         }
+        self.stop_compaction();
     }
 
     pub(super) fn see_revision(&mut self, revision: Revision) {

@@ -1,5 +1,6 @@
 //! A turn, as a pure machine: what happened goes in, what to do comes out. Nothing here waits or looks anything up.
 
+mod compacting;
 pub mod effect;
 pub mod fork;
 pub mod input;

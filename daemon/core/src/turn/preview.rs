@@ -1,6 +1,7 @@
 //! What a prompt would send, found out on a copy of the machine that is thrown away: the very steps that a turn begins
 //! with, and nothing of them is performed.
 
+use super::compacting::Compacting;
 use super::effect::Effect;
 use super::input::{Input, InputBody, Prompt};
 use super::machine::Machine;
@@ -56,6 +57,8 @@ impl Machine {
             return None;
         }
         let mut machine = self.clone();
+        // What would be shortened first is not known without the history.
+        machine.compacting = Compacting { off: true, ..Compacting::default() };
         for end in ended {
             machine.step(Input { at, body: InputBody::TaskEnded(end) });
         }

@@ -63,6 +63,8 @@ pub(super) enum Surroundings {
 pub(super) enum Phase {
     /// For the environment.
     Collecting,
+    /// For the history to be shortened, before its next request.
+    Compacting,
     /// For the model.
     Calling(Answer),
     /// To try the same request again.
@@ -183,6 +185,8 @@ pub struct Counters {
     pub request: RequestNo,
     /// Last epoch.
     pub epoch: crate::id::EpochNo,
+    /// Last request beside the conversation.
+    pub side: crate::id::SideNo,
 }
 
 /// What a session works with; changes are taken in between turns, the mode at once.
@@ -204,6 +208,8 @@ pub struct Settings {
     pub language: Option<String>,
     /// What results may cost in the view.
     pub projection: crate::tool::projection::Budget,
+    /// When and how far the history is shortened.
+    pub compaction: crate::compaction::Settings,
     /// Absolute path of the session's plan file in text form.
     pub plan_file: String,
     /// Absolute path of the session's folder in text form.

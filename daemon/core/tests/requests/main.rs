@@ -8,6 +8,7 @@
 )]
 
 mod bundles;
+mod compaction;
 mod media;
 mod plan;
 mod rules;

@@ -1,6 +1,7 @@
 //! A machine whose requests are kept, with a model and tools that do as they are told.
 
-use plimsoll_core::id::{RequestNo, Revision};
+use plimsoll_core::compaction::history::{History, Said};
+use plimsoll_core::id::{RequestNo, Revision, SideNo};
 use plimsoll_core::model::catalog::ModelProfile;
 use plimsoll_core::model::event::{BlockContent, ModelEvent, StopReason};
 use plimsoll_core::model::request::Api;
@@ -11,6 +12,8 @@ use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::call::{Call, Prepared, Target, Zone};
 use plimsoll_core::tool::outcome::Outcome;
 use plimsoll_core::tool::projection::Budget;
+use plimsoll_core::transcript::batch::Batch;
+use plimsoll_core::transcript::item::ItemBody;
 use plimsoll_core::turn::effect::Effect;
 use plimsoll_core::turn::input::{Input, InputBody, Prompt};
 use plimsoll_core::turn::load::Loaded;
@@ -39,6 +42,7 @@ pub(crate) fn settings(api: Api) -> Settings {
         prompts: Prompts::default(),
         language: None,
         projection: Budget::default(),
+        compaction: plimsoll_core::compaction::Settings::default(),
         plan_file: "/data/plans/s.md".into(),
         session_dir: "/data/s".into(),
     }
@@ -49,6 +53,10 @@ pub(crate) struct Session {
     pub(crate) machine: Machine,
     /// Every request's body, in order.
     pub(crate) bodies: Vec<Vec<u8>>,
+    /// Every body of a request beside the conversation, in order.
+    pub(crate) beside: Vec<Vec<u8>>,
+    /// The transcript, with what the view shows of results.
+    history: History,
     now: i64,
     todo: Vec<Effect>,
 }
@@ -56,7 +64,8 @@ pub(crate) struct Session {
 impl Session {
     pub(crate) fn new(settings: Settings) -> Self {
         let machine = Machine::load(Loaded::default(), settings);
-        Self { machine, bodies: vec![], now: 1_861_956_000_000, todo: vec![] }
+        let history = History { transcript: "/data/s/transcript.txt".into(), ..History::default() };
+        Self { machine, bodies: vec![], beside: vec![], history, now: 1_861_956_000_000, todo: vec![] }
     }
 
     pub(crate) fn input(&mut self, body: InputBody) {
@@ -65,9 +74,31 @@ impl Session {
             match effect {
                 Effect::CallModel(call) => self.bodies.push(call.body),
                 Effect::Prepare(_) | Effect::Run { .. } => self.todo.push(effect),
+                Effect::Commit(batch) => self.store(*batch),
+                Effect::LoadHistory { .. } => self.input(InputBody::History(Box::new(Ok(self.history.clone())))),
+                Effect::CallSide(call) => self.beside.push(call.body),
                 _ => {}
             }
         }
+    }
+
+    fn store(&mut self, batch: Batch) {
+        for item in &batch.items {
+            if let ItemBody::User(said) = &item.body {
+                let (text, steering) = (said.text.clone(), said.steering);
+                self.history.said.push(Said { item: item.no, turn: item.turn, text, steering });
+            }
+        }
+        self.history.items.extend(batch.items);
+        self.history.projections.extend(batch.projections.into_iter().map(|shown| (shown.call, shown)));
+    }
+
+    /// The model writes the last summary that was asked for.
+    pub(crate) fn summarise(&mut self, text: &str) {
+        let no = SideNo(self.beside.len() as u64);
+        let content = BlockContent::Text(text.into());
+        self.input(InputBody::Side { no, event: ModelEvent::BlockDone { block: 0, content } });
+        self.input(InputBody::Side { no, event: ModelEvent::Finished(StopReason::EndTurn) });
     }
 
     pub(crate) fn prompt(&mut self, text: &str, environment: Environment) {

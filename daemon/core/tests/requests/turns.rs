@@ -15,7 +15,7 @@ use plimsoll_core::workspace::{
 use serde_json::Value;
 use std::fmt::Write as _;
 
-fn environment() -> Environment {
+pub(crate) fn environment() -> Environment {
     Environment {
         user_info: UserInfo {
             os: "Linux 6.1 (Debian GNU/Linux 12)".into(),
@@ -66,12 +66,12 @@ fn environment() -> Environment {
     }
 }
 
-fn prepared(call: &Call) -> Prepared {
+pub(crate) fn prepared(call: &Call) -> Prepared {
     let command = call.args.get("command").and_then(Value::as_str).map(str::to_owned);
     Prepared { command, ..touches("/home/dev/app/src/main.rs") }
 }
 
-fn outcome(call: &Call) -> Outcome {
+pub(crate) fn outcome(call: &Call) -> Outcome {
     let body = match call.tool.as_str() {
         "read_file" => Body::File(FileRead {
             path: "src/main.rs".into(),
@@ -101,7 +101,7 @@ fn outcome(call: &Call) -> Outcome {
 }
 
 /// The body as a list: parameters, tools by name, then every text with its role.
-fn readable(scenario: &str, body: &[u8]) -> String {
+pub(crate) fn readable(scenario: &str, body: &[u8]) -> String {
     let body = json(body);
     let mut out = format!("{scenario}\n");
     for (name, value) in body.as_object().expect("an object") {

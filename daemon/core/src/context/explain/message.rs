@@ -138,6 +138,8 @@ fn said(text: &str, inner: Span, layer: Layer, role: &str, kind: Option<SourceKi
         (_, Some(SourceKind::Meta(cause))) => text::reminder(text, inner, &Origin::Reminder(cause)),
         (_, _) if layer == Layer::Instructions => text::reminder(text, inner, &Origin::Frame),
         (_, Some(SourceKind::Prompt) | None) if is_prompt(says) => text::prompt(text, inner),
+        (_, Some(SourceKind::Summary)) => vec![(inner, Origin::Summary)],
+        (_, Some(SourceKind::Shortened)) => vec![(inner, Origin::Shortened)],
         // What is said beside the images of results.
         (_, Some(SourceKind::Results)) => vec![(inner, Origin::Media)],
         (_, Some(SourceKind::Prompt | SourceKind::Answer) | None) => vec![(inner, Origin::Message)],

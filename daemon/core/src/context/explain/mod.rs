@@ -88,6 +88,10 @@ pub enum Origin {
     Reminder(MetaCause),
     /// Text by the model.
     Answer,
+    /// The summary of the beginning.
+    Summary,
+    /// The line of a turn that is shown in short.
+    Shortened,
     /// Reasoning by the model.
     Reasoning,
     /// A call.

@@ -7,9 +7,12 @@ use crate::model::codec;
 use crate::model::request::{Api, AssistantBlock, Message};
 use crate::tokens::tokens;
 use crate::transcript::batch::StoredProjection;
-use crate::transcript::epoch::Segment;
+use crate::transcript::epoch::{Epoch, RequestRow, Segment};
+use crate::transcript::hidden::without_pictures;
 use crate::transcript::item::{Item, ItemBody, MetaCause};
-use crate::transcript::view::messages;
+use crate::transcript::shape::Shape;
+use crate::transcript::shaped::{Chunk, chunks, cut_results};
+use crate::transcript::view::whole;
 use std::collections::BTreeMap;
 
 /// What a message was made from.
@@ -34,6 +37,10 @@ pub enum SourceKind {
     Answer,
     /// Results of calls.
     Results,
+    /// What stands for the beginning since a compaction.
+    Summary,
+    /// The line of a turn that is shown in short.
+    Shortened,
 }
 
 /// Messages that entered the view together: those of one request's tail.
@@ -43,6 +50,21 @@ pub struct Tail<'a> {
     pub last_item: ItemNo,
     /// The segments as they were sent.
     pub segments: &'a [Segment],
+    /// What of its items a compaction shows in short.
+    pub shape: Option<&'a Shape>,
+}
+
+impl<'a> Tail<'a> {
+    /// Those of the first requests of an epoch, in order. What a compaction shows in short goes out with the first.
+    pub fn of(epoch: &'a Epoch, rows: &[&'a RequestRow]) -> Vec<Self> {
+        let shape = Some(&epoch.shape).filter(|shape| **shape != Shape::default());
+        let tail = |(at, row): (usize, &&'a RequestRow)| Self {
+            last_item: row.last_item,
+            segments: &row.tail,
+            shape: shape.filter(|_| at == 0),
+        };
+        rows.iter().enumerate().map(tail).collect()
+    }
 }
 
 /// A message that is not made again as it was sent.
@@ -67,17 +89,19 @@ pub enum Differs {
     NotSent,
 }
 
-/// The source of every message of these tails, in order. `items` are those of the view, ascending. Where today's code
+/// The source of every message of these tails, in order. `items` are those of the view, ascending; `transcript` is the path of
+/// the session's mirror. Where today's code
 /// makes another number of messages, it is the whole range of the tail's items, of no kind.
 pub fn sources(
     api: Api,
     tails: &[Tail<'_>],
     items: &[Item],
     projections: &BTreeMap<CallId, StoredProjection>,
+    transcript: &str,
 ) -> Vec<Source> {
     let mut out = Vec::new();
     for (tail, items) in split(tails, items) {
-        let made = render(api, tail, items, projections);
+        let made = made(api, tail, items, projections, transcript);
         if made.len() == tail.segments.len() {
             out.extend(made.into_iter().map(|(_, source)| source));
         } else {
@@ -95,11 +119,12 @@ pub fn differences(
     tails: &[Tail<'_>],
     items: &[Item],
     projections: &BTreeMap<CallId, StoredProjection>,
+    transcript: &str,
 ) -> Vec<Difference> {
     let mut out = Vec::new();
     let mut message = 0;
     for (tail, items) in split(tails, items) {
-        let made = render(api, tail, items, projections);
+        let made = made(api, tail, items, projections, transcript);
         let all = || items.iter().map(|item| item.no).collect::<Vec<_>>();
         for at in 0..made.len().max(tail.segments.len()) {
             let what = match (tail.segments.get(at), made.get(at)) {
@@ -151,11 +176,41 @@ fn split<'a>(tails: &'a [Tail<'a>], items: &'a [Item]) -> impl Iterator<Item = (
     })
 }
 
+/// The wire messages of a tail, each with its source.
+fn made(
+    api: Api,
+    tail: &Tail<'_>,
+    items: &[Item],
+    projections: &BTreeMap<CallId, StoredProjection>,
+    transcript: &str,
+) -> Vec<(String, Source)> {
+    let Some(shape) = tail.shape else {
+        return render(api, tail, &items.iter().collect::<Vec<_>>(), projections);
+    };
+    let items = without_pictures(items, shape);
+    let cut = cut_results(&items, projections, shape, transcript);
+    let mut out = Vec::new();
+    for chunk in chunks(&items, &cut, shape) {
+        let (text, kind, items) = match chunk {
+            Chunk::Whole(items) => {
+                out.extend(render(api, tail, &items, &cut));
+                continue;
+            }
+            Chunk::Summary(text) => (text.to_owned(), SourceKind::Summary, Vec::new()),
+            Chunk::Line(text, items) => (text, SourceKind::Shortened, items),
+        };
+        let source = Source { kind: Some(kind), items: items.iter().map(|item| (item.no, None)).collect() };
+        let texts = codec::encode_message(api, &Message::User(text));
+        out.extend(texts.into_iter().map(|text| (text, source.clone())));
+    }
+    out
+}
+
 /// The wire messages of these items, each with its source.
 fn render(
     api: Api,
     tail: &Tail<'_>,
-    items: &[Item],
+    items: &[&Item],
     projections: &BTreeMap<CallId, StoredProjection>,
 ) -> Vec<(String, Source)> {
     // Whether the model takes images shows in what it was sent.
@@ -170,7 +225,7 @@ fn render(
         .collect();
     let mut shown = items.iter().filter_map(|item| Some((item.no, kind(&item.body)?)));
     let mut out = Vec::new();
-    for message in messages(items, projections) {
+    for message in whole(items, projections) {
         match &message {
             Message::User(_) => {
                 let source = match shown.next() {
@@ -180,7 +235,7 @@ fn render(
                 out.extend(codec::encode_message(api, &message).into_iter().map(|text| (text, source.clone())));
             }
             Message::Pictures { text, images } => {
-                let gathers = |item: &&Item| matches!(&item.body, ItemBody::Observation(own) if own.text == *text);
+                let gathers = |item: &&&Item| matches!(&item.body, ItemBody::Observation(own) if own.text == *text);
                 let source = match observed.next_if(gathers) {
                     Some(item) => Source { kind: Some(SourceKind::Results), items: vec![(item.no, None)] },
                     None => match shown.next() {

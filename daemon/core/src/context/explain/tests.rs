@@ -110,8 +110,8 @@ fn sent(api: Api) -> Sent {
     let (items, shown) = (items(), shown("<user_query> of "));
     let history = crate::transcript::view::messages(&items, &shown);
     let history = segments(history.iter().flat_map(|message| codec::encode_message(api, message)).collect());
-    let tail = Tail { last_item: ItemNo(9), segments: &history };
-    let sources = sources(api, &[tail], &items, &shown);
+    let tail = Tail { last_item: ItemNo(9), segments: &history, shape: None };
+    let sources = sources(api, &[tail], &items, &shown, "/t");
     Sent {
         params: Params { model: "m{".into(), max_output: 5, temperature: Some(0.5) },
         tools: segments(head.tools.iter().take(2).map(|tool| codec::encode_tool(api, tool)).collect()),
@@ -232,17 +232,20 @@ fn what_is_made_anew_is_compared_message_by_message() {
         };
         let (first, second) = (message(&items[..7]), message(&items[7..]));
         let tails = |first, second| {
-            [Tail { last_item: ItemNo(7), segments: first }, Tail { last_item: ItemNo(9), segments: second }]
+            [
+                Tail { last_item: ItemNo(7), segments: first, shape: None },
+                Tail { last_item: ItemNo(9), segments: second, shape: None },
+            ]
         };
-        assert_eq!(differences(api, &tails(&first, &second), &items, &shown), []);
+        assert_eq!(differences(api, &tails(&first, &second), &items, &shown, "/t"), []);
         let other = vec![second[0].clone(), Segment::new(second[1].text.replace("next", "nexT"))];
-        let found = differences(api, &tails(&first, &other), &items, &shown);
+        let found = differences(api, &tails(&first, &other), &items, &shown, "/t");
         let at = second[1].text.find("next").unwrap() + 3;
         assert_eq!(found, [Difference { message: first.len() + 1, items: vec![ItemNo(9)], what: Differs::From(at) }]);
-        let found = differences(api, &tails(&first, &second[..1]), &items, &shown);
+        let found = differences(api, &tails(&first, &second[..1]), &items, &shown, "/t");
         assert_eq!(found, [Difference { message: first.len() + 1, items: vec![ItemNo(9)], what: Differs::NotSent }]);
         let longer: Vec<Segment> = second.iter().chain(&first[..1]).cloned().collect();
-        let found = differences(api, &tails(&first, &longer), &items, &shown);
+        let found = differences(api, &tails(&first, &longer), &items, &shown, "/t");
         let all = vec![ItemNo(8), ItemNo(9)];
         assert_eq!(found, [Difference { message: first.len() + 2, items: all, what: Differs::NotMade }]);
     }

@@ -165,8 +165,19 @@ impl Machine {
         turn.attempts += 1;
         let attempts = turn.attempts;
         let asked = error.retry_after_ms;
+        if error.class == ErrorClass::ContextTooLong && self.settings.compaction.auto {
+            self.end_request(&answer, Some(error.message.clone()));
+            if self.compact_refused() {
+                return;
+            }
+            self.refused_as_too_long(error);
+            return;
+        }
         if error.class.is_retryable() && attempts < MAX_ATTEMPTS && asked.is_none_or(|ms| ms <= LONGEST_ASKED_PAUSE_MS)
         {
+            if error.class == ErrorClass::RateLimited {
+                self.stop_preparing("the provider limits requests: the conversation goes first");
+            }
             let own = FIRST_PAUSE_MS.saturating_mul(1 << (attempts - 1).min(16)).min(LONGEST_PAUSE_MS);
             self.pause(asked.unwrap_or(own), &error.message);
         } else {
@@ -175,12 +186,22 @@ impl Machine {
                 (ErrorClass::RateLimited | ErrorClass::Unavailable, Some(ms)) if ms > LONGEST_ASKED_PAUSE_MS => {
                     format!("{} The provider asks to wait {} s; try again then.", error.message, ms / 1000)
                 }
-                (ErrorClass::ContextTooLong, _) => format!("{} {WINDOW_FULL}", error.message),
+                (ErrorClass::ContextTooLong, _) => {
+                    self.refused_as_too_long(error);
+                    return;
+                }
                 _ => error.message.clone(),
             };
             self.add_notice(NoticeCause::ModelError, text.clone());
             self.finish(TurnEnd::ModelError, Some(text));
         }
+    }
+
+    /// A refusal that nothing more can be done about.
+    fn refused_as_too_long(&mut self, error: &ModelError) {
+        let text = format!("{} {WINDOW_FULL}", error.message);
+        self.add_notice(NoticeCause::ModelError, text.clone());
+        self.finish(TurnEnd::ModelError, Some(text));
     }
 
     /// The stream broke after the user saw some of the answer: it is kept, marked, and the model goes on from there.

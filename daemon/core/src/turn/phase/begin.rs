@@ -28,14 +28,15 @@ const TITLE_CHARS: usize = 60;
 
 impl Machine {
     pub(in crate::turn) fn prompt(&mut self, prompt: Prompt) {
-        if self.turn.is_some() && self.queue.len() >= MAX_QUEUED {
+        let waits = self.turn.is_some() || self.is_compacting_alone();
+        if waits && self.queue.len() >= MAX_QUEUED {
             return;
         }
         self.counters.turn = self.counters.turn.next();
         let turn = self.counters.turn;
-        if let Some(running) = &self.turn {
+        if waits {
             // A session with a turn that waits is not idle: after a crash the turn must be told as ended.
-            if matches!(running.phase, Phase::Collecting) {
+            if self.turn.as_ref().is_none_or(|running| matches!(running.phase, Phase::Collecting)) {
                 self.set_state(SessionState::Running);
             }
             self.queue.push_back((turn, prompt));
@@ -171,7 +172,12 @@ impl Machine {
         let images = environment.images.clone();
         let pictured = if self.settings.model.images { images.iter().map(Image::tokens).sum() } else { 0 };
         let own = tokens(&text).saturating_add(pictured);
-        let before = self.view.next_tokens(&self.settings.model);
+        // What stands before it can be shortened.
+        let before = if self.settings.compaction.auto {
+            self.calibration().of(self.view.head_estimate())
+        } else {
+            self.view.next_tokens(&self.settings.model)
+        };
         let around = changes
             .reminders
             .iter()

@@ -31,13 +31,26 @@ impl Machine {
         let waiting = !self.queue.is_empty();
         self.set_state(if waiting { SessionState::Running } else { SessionState::Idle });
         self.commit();
-        if let Some((no, prompt)) = self.queue.pop_front() {
-            self.begin(no, prompt);
+        self.begin_next();
+    }
+
+    /// The next prompt that waits begins.
+    pub(in crate::turn) fn begin_next(&mut self) {
+        match self.queue.pop_front() {
+            Some((no, prompt)) => self.begin(no, prompt),
+            // What was asked for while the turn ran, and had no request to come before.
+            None => self.compact_alone(),
         }
     }
 
     /// The user interrupts. What runs still reports; then the turn ends.
     pub(in crate::turn) fn cancel(&mut self) {
+        if self.is_compacting_alone() {
+            self.cancel_compaction();
+            self.commit();
+            self.begin_next();
+            return;
+        }
         let Some(turn) = &mut self.turn else { return };
         if turn.cancelled {
             return;
@@ -45,6 +58,10 @@ impl Machine {
         turn.cancelled = true;
         match &mut turn.phase {
             Phase::Collecting => self.interrupted_at_once(),
+            Phase::Compacting => {
+                self.cancel_compaction();
+                self.interrupted();
+            }
             Phase::Calling(answer) => {
                 let request = answer.request;
                 let answer = std::mem::replace(answer, Answer::new(request));
@@ -81,6 +98,7 @@ impl Machine {
             return;
         }
         self.cancel();
+        self.stop_compaction();
         self.commit();
     }
 

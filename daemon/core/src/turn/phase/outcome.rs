@@ -2,16 +2,20 @@
 
 use super::super::machine::Machine;
 use super::super::state::{Phase, SlotState};
+use crate::context::load::Room;
 use crate::event::{Ask, AskResolution, TurnEnd};
 use crate::id::{CallId, EvidenceId};
 use crate::ledger::OpState;
 use crate::tokens::tokens;
 use crate::tool::outcome::{Body, Outcome, Status};
 use crate::tool::projection::cursor::Cursor;
-use crate::tool::projection::{Projection, ProjectionInput, Saved, project};
+use crate::tool::projection::{Budget, Projection, ProjectionInput, Saved, project};
 use crate::transcript::batch::StoredProjection;
 use crate::transcript::item::{ItemBody, NoticeCause, Observation, ToolResult};
 use crate::verification::Verification;
+
+/// Tokens of a result however many stand beside it: enough for its header and the way to more.
+const LEAST_TOKENS: u64 = 300;
 
 /// The same call failing the same way this often in a row ends the turn.
 const MAX_SAME_FAILURES: u32 = 3;
@@ -52,6 +56,30 @@ impl Machine {
         self.store_result(id, page, projection);
     }
 
+    /// What the result of a call may cost. The results of one step share their room: in call order each takes what it may, and
+    /// later ones get what is left, at least header and continuation. Calls that are not done yet keep a first look's worth.
+    pub(in crate::turn) fn budget(&self, id: CallId) -> Budget {
+        let own = self.settings.projection;
+        let Some(Phase::Calls(slots)) = self.turn.as_ref().map(|turn| &turn.phase) else { return own };
+        let mut before = true;
+        let mut taken = 0_u64;
+        for slot in slots {
+            before &= slot.id != id;
+            taken += match (self.view.shown_tokens(slot.id), before) {
+                (Some(tokens), _) => tokens,
+                (None, true) => own.tokens,
+                (None, false) => 0,
+            };
+        }
+        let room = self.calibration().estimated(Room::of(&self.settings.model).results);
+        let left = room.saturating_sub(taken).max(LEAST_TOKENS);
+        Budget {
+            tokens: own.tokens.min(left),
+            asked_tokens: own.asked_tokens.min(left),
+            general_tokens: own.general_tokens.min(left),
+        }
+    }
+
     fn project(&mut self, id: CallId, outcome: &Outcome, saved: Saved<'_>, page: Option<Cursor>) -> Projection {
         let evidence = EvidenceId { call: id, revision: self.revision };
         let tool = self.slot(id).map(|slot| slot.tool.clone()).unwrap_or_default();
@@ -61,7 +89,7 @@ impl Machine {
             outcome,
             evidence,
             approximate: true,
-            budget: self.settings.projection,
+            budget: self.budget(id),
             cursor: page,
             saved,
         })

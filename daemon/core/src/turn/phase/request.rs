@@ -7,7 +7,8 @@ use crate::event::{EventBody, TurnEnd};
 use crate::transcript::item::NoticeCause;
 
 /// What the user can do about a full window.
-pub(super) const WINDOW_FULL: &str = "Begin a new session, or use a model with a larger window.";
+pub(super) const WINDOW_FULL: &str =
+    "Shorten the conversation with `/compact`, begin a new session, or use a model with a larger window.";
 
 impl Machine {
     /// Begins the next step with everything that the transcript holds by now, steering included.
@@ -19,13 +20,15 @@ impl Machine {
             self.tell_rules();
         }
         self.tell_mode();
-        if !self.may_go_on() {
+        if !self.may_go_on() || self.compact_first() {
             return;
         }
         let (tokens, room) = (self.view.next_tokens(&self.settings.model), self.settings.model.usable_window());
         if tokens > room {
+            let head = self.calibration().of(self.view.head_estimate());
             let text = format!(
-                "The conversation has about {tokens} tokens now, and {} takes {room} in all. {WINDOW_FULL}",
+                "The conversation has about {tokens} tokens now, {head} of them in instructions and tool definitions, and {} \
+                 takes {room} in all. {WINDOW_FULL}",
                 self.settings.model.id()
             );
             // What is not sent has not been said.

@@ -62,7 +62,9 @@ impl Machine {
                 .filter(|slot| matches!(slot.state, SlotState::Loading) && slot.tool == "fetch_rules")
                 .filter_map(|slot| slot.call.clone())
                 .collect(),
-            Phase::Collecting | Phase::Calling(_) | Phase::Backoff { .. } | Phase::Asking(_) => Vec::new(),
+            Phase::Collecting | Phase::Compacting | Phase::Calling(_) | Phase::Backoff { .. } | Phase::Asking(_) => {
+                Vec::new()
+            }
         };
         for call in &waiting {
             let outcome = self.given_rules(call);

@@ -15,7 +15,7 @@ impl Machine {
     pub(in crate::turn) fn save_first(&mut self, id: CallId, outcome: Outcome) -> Option<Outcome> {
         let Body::Text(text) = &outcome.body else { return Some(outcome) };
         // What the user said to a refusal is never cut.
-        if outcome.status == Status::Denied || !exceeds_general(text, self.settings.projection) {
+        if outcome.status == Status::Denied || !exceeds_general(text, self.budget(id)) {
             return Some(outcome);
         }
         let text = text.clone();

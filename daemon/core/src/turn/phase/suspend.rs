@@ -52,7 +52,7 @@ impl Machine {
         match self.turn.as_ref().map(|turn| &turn.phase) {
             Some(Phase::Asking(_)) => true,
             Some(Phase::Calls(slots)) => slots.iter().any(|slot| slot.state.is_asking()),
-            Some(Phase::Collecting | Phase::Calling(_) | Phase::Backoff { .. }) | None => false,
+            Some(Phase::Collecting | Phase::Compacting | Phase::Calling(_) | Phase::Backoff { .. }) | None => false,
         }
     }
 
@@ -63,7 +63,7 @@ impl Machine {
         match &turn.phase {
             Phase::Calls(slots) => self.is_asking() && slots.iter().all(rests),
             Phase::Asking(_) => true,
-            Phase::Collecting | Phase::Calling(_) | Phase::Backoff { .. } => false,
+            Phase::Collecting | Phase::Compacting | Phase::Calling(_) | Phase::Backoff { .. } => false,
         }
     }
 
@@ -72,6 +72,7 @@ impl Machine {
         self.drop_queue("The session was suspended while this prompt waited; send it again.");
         self.commit();
         self.effects.push(Effect::Suspend);
+        self.stop_compaction();
         self.turn = None;
         self.life = Life::Suspended;
     }

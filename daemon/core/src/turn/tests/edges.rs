@@ -294,6 +294,7 @@ fn a_call_whose_end_was_not_seen_is_told_as_unsettled() {
 #[test]
 fn a_thousand_calls_in_one_message_all_get_their_results() {
     let mut world = world();
+    world.machine.settings.compaction.auto = false;
     world.prompt("go");
     collect(&mut world);
     let calls = (0..1_000)
@@ -345,6 +346,7 @@ fn a_prompt_larger_than_the_window_is_kept_and_not_sent_and_the_session_lives() 
 #[test]
 fn a_conversation_that_fills_the_window_ends_the_turn_and_says_what_to_do() {
     let mut world = world();
+    world.machine.settings.compaction.auto = false;
     world.prompt("go");
     collect(&mut world);
     let Some(Pending::Model(request, _)) = world.pending.pop() else { panic!("a request") };

@@ -3,6 +3,7 @@
 
 mod background;
 mod behaviour;
+mod compaction;
 mod disk;
 mod edges;
 mod epochs;
@@ -11,6 +12,7 @@ mod forks;
 mod goldens;
 mod limits;
 mod operations;
+mod orphans;
 mod permission;
 mod plan;
 mod preview;

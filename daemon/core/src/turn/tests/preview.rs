@@ -22,10 +22,10 @@ fn check_explained(world: &World, api: Api, sends: &Sends) {
     items.extend(sends.items.iter().cloned());
     let rows = world.stored.requests.iter().filter(|row| row.epoch == sends.epoch.no);
     let rows: Vec<_> = rows.chain([&sends.request]).collect();
-    let tails: Vec<Tail<'_>> = rows.iter().map(|row| Tail { last_item: row.last_item, segments: &row.tail }).collect();
+    let tails = Tail::of(&sends.epoch, &rows);
     let shown = &world.stored.projections;
-    assert_eq!(differences(api, &tails, &items, shown), []);
-    let sources = sources(api, &tails, &items, shown);
+    assert_eq!(differences(api, &tails, &items, shown, "/data/s/transcript.txt"), []);
+    let sources = sources(api, &tails, &items, shown, "/data/s/transcript.txt");
     let wire = Wire {
         params: &sends.request.params,
         tools: &sends.epoch.tools,

@@ -164,6 +164,15 @@ fn answer(world: &mut World, at: usize, dice: Dice) {
             world.input(InputBody::Consulted { call, result: Ok(found) });
         }
         Pending::Consult(call, _) => world.input(InputBody::Consulted { call, result: Err("no such call".into()) }),
+        Pending::History(from) => {
+            let history = if dice.2.is_multiple_of(11) {
+                Err("the disk is gone".to_owned())
+            } else {
+                Ok(world.stored.history(from))
+            };
+            world.input(InputBody::History(Box::new(history)));
+        }
+        Pending::Side(no, _) => super::compaction::answer_badly(world, no, u64::from(dice.1)),
         Pending::Timer(id) => world.input(InputBody::Timer(id)),
         Pending::Task(call) => {
             let exit = [Some(Exit::Code(0)), Some(Exit::Code(1)), Some(Exit::Cancelled), None][dice.1 as usize % 4];

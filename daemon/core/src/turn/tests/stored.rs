@@ -3,9 +3,10 @@
 use super::super::load::Loaded;
 use super::super::machine::Counters;
 use super::super::{fork, rewind};
+use crate::compaction::history::{History, Said};
 use crate::context::view::StoredView;
 use crate::event::{Ask, Event, EventBody};
-use crate::id::{AskId, CallId, ItemNo, RequestNo, Revision, TurnNo};
+use crate::id::{AskId, CallId, ItemNo, RequestNo, Revision, SideNo, TurnNo};
 use crate::ledger::Operation;
 use crate::model::usage::Usage;
 use crate::permission::policy::Mode;
@@ -15,10 +16,11 @@ use crate::task::Task;
 use crate::time::Timestamp;
 use crate::tool::outcome::{Body, Todo};
 use crate::transcript::batch::{Batch, SessionState, StoredProjection};
-use crate::transcript::epoch::{Epoch, EpochCause, RequestEnd, RequestRow};
+use crate::transcript::epoch::{Epoch, EpochCause, RequestEnd, RequestRow, Switch};
 use crate::transcript::item::{Item, ItemBody, MetaMessage};
 use crate::transcript::rewound::OutOfView;
 use crate::transcript::settled::{Place, settled_end};
+use crate::transcript::side::{SideEnd, SideRow};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What was committed, checked as it comes.
@@ -31,6 +33,8 @@ pub(super) struct Stored {
     pub(super) epochs: Vec<Epoch>,
     pub(super) requests: Vec<RequestRow>,
     pub(super) ends: BTreeMap<RequestNo, RequestEnd>,
+    pub(super) sides: Vec<SideRow>,
+    pub(super) side_ends: BTreeMap<SideNo, SideEnd>,
     pub(super) events: Vec<Event>,
     pub(super) state: Option<SessionState>,
     pub(super) titled: bool,
@@ -64,6 +68,8 @@ impl Stored {
         self.epochs.extend(batch.epoch);
         self.requests.extend(batch.request);
         self.ends.extend(batch.request_end.map(|end| (end.no, end)));
+        self.sides.extend(batch.side);
+        self.side_ends.extend(batch.side_end.map(|end| (end.no, end)));
         self.state = batch.state.or(self.state);
         self.titled |= batch.title.is_some();
         if let Some(mode) = batch.mode {
@@ -191,6 +197,40 @@ impl Stored {
         self.events.iter().filter(|event| is(&event.body)).filter_map(|event| turn_of(&event.body)).collect()
     }
 
+    /// What a compaction left that an epoch without a request goes on with.
+    fn switched(&self, epoch: &Epoch) -> Option<&Switch> {
+        let before = self.epochs.iter().rev().skip_while(|before| before.no > epoch.no);
+        for before in before.take_while(|before| before.has_wire_of(epoch)) {
+            if before.switch.is_some() {
+                return before.switch.as_ref();
+            }
+            let sent = self.requests.iter().any(|row| row.epoch == before.no);
+            if sent || before.base.is_some() || matches!(before.cause, EpochCause::Rewind | EpochCause::Fork) {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// What is read for a compaction.
+    pub(super) fn history(&self, from: ItemNo) -> History {
+        let out = OutOfView::of_items(&self.items);
+        let viewed = || self.items.iter().filter(|item| !out.contains(item.no));
+        let items: Vec<Item> = viewed().filter(|item| item.no >= from).cloned().collect();
+        let said = viewed().filter_map(|item| match &item.body {
+            ItemBody::User(message) if !message.refused => {
+                Some(Said { item: item.no, turn: item.turn, text: message.text.clone(), steering: message.steering })
+            }
+            _ => None,
+        });
+        History {
+            said: said.collect(),
+            projections: self.projections.clone(),
+            items,
+            transcript: "/data/s/transcript.txt".into(),
+        }
+    }
+
     /// The requests whose messages an epoch without one goes on with.
     fn carried(&self, epoch: &Epoch) -> Vec<&RequestRow> {
         let upto = |last: RequestNo| {
@@ -225,12 +265,20 @@ impl Stored {
         let of_epoch = |row: &&RequestRow| Some(row.epoch) == epoch.as_ref().map(|epoch| epoch.no);
         let mut last_request = self.requests.iter().rfind(of_epoch).cloned();
         let mut carried = Vec::new();
+        let mut carried_through = None;
         if let (None, Some(epoch)) = (&last_request, &epoch) {
-            let rows = self.carried(epoch);
-            carried = rows.iter().flat_map(|row| row.tail.clone()).collect();
-            last_request = rows.last().map(|row| (*row).clone());
+            if let Some(switch) = self.switched(epoch) {
+                carried.clone_from(&switch.messages);
+                carried_through = Some(switch.last_item);
+                last_request = self.requests.last().cloned();
+            } else {
+                let rows = self.carried(epoch);
+                carried = rows.iter().flat_map(|row| row.tail.clone()).collect();
+                last_request = rows.last().map(|row| (*row).clone());
+            }
         }
-        let seen = last_request.as_ref().map(|row| row.last_item).unwrap_or_default();
+        let sent = last_request.as_ref().map(|row| row.last_item).unwrap_or_default();
+        let seen = carried_through.unwrap_or_default().max(sent);
         let turn = self.events.iter().filter_map(|event| turn_of(&event.body)).max().unwrap_or_default();
         let of = |is: fn(&EventBody) -> bool| {
             let found =
@@ -259,6 +307,7 @@ impl Stored {
                 ask: self.asks.keys().max().copied().unwrap_or_default(),
                 request: self.requests.last().map(|row| row.no).unwrap_or_default(),
                 epoch: epoch.as_ref().map(|epoch| epoch.no).unwrap_or_default(),
+                side: self.sides.last().map(|row| row.no).unwrap_or_default(),
             },
             state: self.state,
             usage: self.used(None),
@@ -267,6 +316,7 @@ impl Stored {
             view: StoredView {
                 sent: self.requests.iter().filter(of_epoch).flat_map(|row| row.tail.clone()).collect(),
                 carried,
+                carried_through,
                 unsent: viewed.iter().filter(|item| item.no > seen).cloned().collect(),
                 rerender: viewed.iter().filter(|item| item.no <= seen).cloned().collect(),
                 projections: self.projections.clone(),

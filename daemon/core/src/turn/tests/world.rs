@@ -8,7 +8,7 @@ use super::super::recover::Cut;
 use super::disk::Disk;
 use super::stored::{Stored, turn_of};
 use crate::event::{AskResolution, Delta, EventBody};
-use crate::id::{AskId, CallId, ItemNo, RequestNo, StepNo, TurnNo};
+use crate::id::{AskId, CallId, ItemNo, RequestNo, SideNo, StepNo, TurnNo};
 use crate::ledger::OpState;
 use crate::model::catalog::ModelProfile;
 use crate::model::request::Api;
@@ -34,6 +34,10 @@ pub(super) enum Pending {
     Save(CallId),
     Plan(CallId),
     Consult(CallId, Consult),
+    /// The history from that item on.
+    History(ItemNo),
+    /// A request beside the conversation, with its body.
+    Side(SideNo, Vec<u8>),
     Timer(super::super::input::TimerId),
     /// A command in the background, which ends some time.
     Task(CallId),
@@ -61,6 +65,8 @@ pub(super) struct World {
     pub(super) disk: Disk,
     /// How often a turn was suspended.
     pub(super) suspended: usize,
+    /// What became of compactions that were asked for.
+    pub(super) taken: Vec<Result<(), String>>,
     clock: i64,
 }
 
@@ -84,6 +90,7 @@ pub(super) fn settings(api: Api) -> Settings {
         prompts: Prompts::default(),
         language: None,
         projection: Budget::default(),
+        compaction: crate::compaction::Settings::default(),
         plan_file: "/data/plans/s.md".into(),
         session_dir: "/data/s".into(),
     }
@@ -111,6 +118,7 @@ impl World {
             fail_commits: false,
             disk: Disk::default(),
             suspended: 0,
+            taken: Vec::new(),
             clock: 0,
         }
     }
@@ -154,6 +162,15 @@ impl World {
                 Effect::SaveText { call, .. } => self.pending.push(Pending::Save(call)),
                 Effect::ReadPlan { call } => self.pending.push(Pending::Plan(call)),
                 Effect::Consult { call, question } => self.pending.push(Pending::Consult(call, question)),
+                Effect::LoadHistory { from } => self.pending.push(Pending::History(from)),
+                Effect::CallSide(call) => {
+                    assert!(self.stored.sides.iter().any(|row| row.no == call.no), "no request before its record");
+                    self.pending.push(Pending::Side(call.no, call.body));
+                }
+                Effect::StopSide(no) => {
+                    self.pending.retain(|pending| !matches!(pending, Pending::Side(of, _) if *of == no));
+                }
+                Effect::CompactionTaken(taken) => self.taken.push(taken),
                 Effect::StartTimer { id, .. } => self.pending.push(Pending::Timer(id)),
                 Effect::Accepted { turn, queued } => self.accepted.push((turn, queued)),
                 // Taken up again at once: whoever loads the session finds it in the middle of its turn.
