@@ -52,9 +52,11 @@ impl Reader<'_> {
         }))
     }
 
-    /// What a session began with, in short. The one place that says it: epochs will have summaries, the latest of which then
-    /// comes before the first request.
+    /// What a session began with, in short: the latest summary of its view, or the first request.
     fn background(&self, sid: i64) -> Result<Background, StoreError> {
+        if let Some(summary) = self.present_shape(sid)?.summary {
+            return Ok(Background::Summary(summary.text));
+        }
         let sql = "SELECT min(no) FROM item WHERE sid = ?1 AND kind = 'user'";
         let first = self.figure(sql, params![sid])?;
         let item = first.map(|no| self.item(sid, ItemNo(no))).transpose()?.flatten();

@@ -2,6 +2,7 @@
 //! their files here, before the batch that names them is committed.
 
 use super::pack::{Packed, pack};
+use super::side::{self, SideRows};
 use super::{StoreError, private};
 use plimsoll_core::event::EventBody;
 use plimsoll_core::id::ItemNo;
@@ -10,8 +11,11 @@ use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::{Body, Outcome};
 use plimsoll_core::transcript::batch::{Batch, SessionState};
 use plimsoll_core::transcript::codec::{self, CodecError};
-use plimsoll_core::transcript::epoch::{Epoch, EpochCause, Hash, Price, RequestRow, Segment, Stated, ToolFacts};
+use plimsoll_core::transcript::epoch::{
+    Epoch, EpochCause, Hash, Price, RequestRow, Segment, Stated, Switch, SwitchFacts, ToolFacts,
+};
 use plimsoll_core::transcript::item::{Item, ItemBody, ToolResult};
+use plimsoll_core::transcript::shape::Shape;
 use plimsoll_core::transcript::told::Told;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,6 +36,8 @@ pub(super) struct Encoded {
     pub(super) epoch: Option<EpochRows>,
     pub(super) request: Option<RequestRows>,
     pub(super) request_end: Option<(u64, String)>,
+    pub(super) side: Option<SideRows>,
+    pub(super) side_end: Option<(u64, String)>,
     pub(super) events: Vec<(u64, i64, String)>,
     pub(super) state: Option<SessionState>,
     pub(super) prompt_key: Option<(String, u64)>,
@@ -101,7 +107,8 @@ pub(super) struct EpochRows {
     pub(super) at: i64,
     pub(super) first_item: u64,
     pub(super) body: EpochBody,
-    pub(super) layers: [Vec<Text>; 3],
+    /// Tools, system text, the head's messages, and those that a compaction left behind it.
+    pub(super) layers: [Vec<Text>; 4],
     pub(super) stated: Vec<(String, Text)>,
 }
 
@@ -143,6 +150,23 @@ pub(super) struct EpochBody {
     /// The request that it goes on with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) base: Option<plimsoll_core::id::RequestNo>,
+    /// What of the history it shows in short.
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub(super) shape: Shape,
+    /// The compaction that opened it; its messages are the epoch's fourth layer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) switch: Option<SwitchBody>,
+}
+
+/// The stored form of what a compaction did.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct SwitchBody {
+    pub(super) last_item: ItemNo,
+    pub(super) facts: SwitchFacts,
+}
+
+fn is_plain(shape: &Shape) -> bool {
+    *shape == Shape::default()
 }
 
 /// The stored form of a request's own facts.
@@ -205,6 +229,7 @@ fn weight(batch: &Batch) -> usize {
         ItemBody::Notice(notice) => notice.text.len(),
         ItemBody::Rewind(_) => 0,
     };
+    let switched = batch.epoch.iter().filter_map(|epoch| epoch.switch.as_ref()).flat_map(|switch| &switch.messages);
     let tail = batch.request.iter().flat_map(|request| &request.tail).map(|segment| segment.text.len());
     batch
         .items
@@ -212,6 +237,8 @@ fn weight(batch: &Batch) -> usize {
         .map(item)
         .chain(batch.projections.iter().map(|projection| projection.text.len()))
         .chain(tail)
+        .chain(switched.map(|segment| segment.text.len()))
+        .chain(batch.side.iter().map(side::weight))
         .sum()
 }
 
@@ -226,6 +253,8 @@ pub(super) fn encode_now(batch: Batch, folder: &Path, database: &Path) -> Result
         epoch: None,
         request: None,
         request_end: None,
+        side: None,
+        side_end: None,
         events: Vec::with_capacity(batch.events.len()),
         state: batch.state,
         prompt_key: batch.prompt_key.map(|(key, turn)| (key, turn.0)),
@@ -284,6 +313,14 @@ pub(super) fn encode_now(batch: Batch, folder: &Path, database: &Path) -> Result
     if let Some(end) = &batch.request_end {
         out.seen(end.at, 0);
         out.request_end = Some((end.no.0, codec::encode_record("request_end", end).map_err(codec)?));
+    }
+    if let Some(row) = batch.side {
+        out.seen(row.at, 0);
+        out.side = Some(side::rows(row).map_err(codec)?);
+    }
+    if let Some(end) = &batch.side_end {
+        out.seen(end.at, 0);
+        out.side_end = Some((end.no.0, codec::encode_record("side_end", end).map_err(codec)?));
     }
     for event in &batch.events {
         let turn = match &event.body {
@@ -374,6 +411,10 @@ fn put_aside(result: &ToolResult, json: &str, folder: &Path) -> Result<FileRef, 
 
 fn epoch_rows(epoch: Epoch) -> EpochRows {
     let layer = |segments: Vec<Segment>| segments.into_iter().map(|segment| text(segment, false)).collect();
+    let (messages, switch) = match epoch.switch {
+        Some(Switch { messages, last_item, facts }) => (messages, Some(SwitchBody { last_item, facts })),
+        None => (Vec::new(), None),
+    };
     EpochRows {
         no: epoch.no.0,
         at: epoch.at.0,
@@ -390,8 +431,10 @@ fn epoch_rows(epoch: Epoch) -> EpochRows {
             tool_facts: epoch.tool_facts,
             price: epoch.price,
             base: epoch.base,
+            shape: epoch.shape,
+            switch,
         },
-        layers: [layer(epoch.tools), layer(epoch.system), layer(epoch.preamble)],
+        layers: [layer(epoch.tools), layer(epoch.system), layer(epoch.preamble), layer(messages)],
         stated: stated(epoch.stated),
     }
 }
@@ -423,7 +466,7 @@ fn stated(stated: Stated) -> Vec<(String, Text)> {
     stated.blocks.into_iter().map(|(name, block)| (name, text(Segment::counted(block, 0, 0), false))).collect()
 }
 
-fn text(segment: Segment, new: bool) -> Text {
+pub(super) fn text(segment: Segment, new: bool) -> Text {
     let packed = new.then(|| pack(&segment.text));
     Text { hash: segment.hash, content: segment.text, tokens: segment.tokens, images: segment.images, packed }
 }

@@ -135,8 +135,8 @@ impl Sql<'_> {
                  after_request, version, body FROM epoch WHERE sid = ?1 AND no <= {of_epoch}"
             ),
             format!(
-                "INSERT INTO epoch_blob (sid, epoch, layer, pos, bid, tokens) SELECT ?2, epoch, layer, pos, bid, tokens \
-                 FROM epoch_blob WHERE sid = ?1 AND epoch <= {of_epoch}"
+                "INSERT INTO epoch_blob (sid, epoch, layer, pos, bid, tokens, images) SELECT ?2, epoch, layer, pos, bid, \
+                 tokens, images FROM epoch_blob WHERE sid = ?1 AND epoch <= {of_epoch}"
             ),
             "INSERT INTO request (sid, no, epoch, turn, step, at, last_item, hash, bytes, version, body) SELECT ?2, no, epoch, \
              turn, step, at, last_item, hash, bytes, version, body FROM request WHERE sid = ?1 AND no <= ?3"

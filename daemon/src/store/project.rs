@@ -11,8 +11,7 @@ use super::projections::ProjectionStats;
 use super::read::{self, Reader};
 use super::readers::Readers;
 use super::record::{
-    Elsewhere, ItemPage, LoadedView, ProjectRecord, RequestBody, RequestEntry, ResolvedEvent, SessionRecord,
-    SessionRow, ViewItem,
+    Elsewhere, ItemPage, LoadedView, ProjectRecord, RequestBody, RequestEntry, ResolvedEvent, SessionRecord, SessionRow,
 };
 use super::repair;
 use super::schema::PROJECT;
@@ -205,11 +204,6 @@ impl ProjectStore {
         let view = self.read(id, |reader, sid| reader.view(sid)).await?;
         self.inner.backlog.check(id);
         Ok(view)
-    }
-
-    /// All items of the view from `from` on with their projections, to render it anew.
-    pub async fn view_items(&self, id: &SessionId, from: ItemNo) -> Result<Vec<ViewItem>, StoreError> {
-        self.view_items_at(id, from, ItemNo(i64::MAX as u64)).await
     }
 
     /// Up to `limit` items after `after`; fewer where they are long.

@@ -5,7 +5,7 @@ use super::encode::FileRef;
 use super::pack::unpack;
 use super::record::{Counters, ItemPage, ResolvedEvent, SessionOrigin, SessionRow, ViewItem};
 use plimsoll_core::event::{Ask, AskChoice, AskResolution, Event, EventBody};
-use plimsoll_core::id::{AskId, CallId, EpochNo, ItemNo, RequestNo, Revision, Seq, SessionId, StepNo, TurnNo};
+use plimsoll_core::id::{AskId, CallId, EpochNo, ItemNo, RequestNo, Revision, Seq, SessionId, SideNo, StepNo, TurnNo};
 use plimsoll_core::ledger::Operation;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::tool::outcome::Outcome;
@@ -68,7 +68,8 @@ pub(super) fn sessions(connection: &Connection, path: &Path) -> Result<Vec<(i64,
 }
 
 const SESSION: &str = "id, title, mode, model, created_at, updated_at, state, last_item, last_seq, last_turn, \
-                       last_call, last_request, last_epoch, last_ask, bytes, archived, forked_from";
+                       last_call, last_request, last_epoch, last_ask, bytes, archived, forked_from, \
+                       (SELECT coalesce(max(no), 0) FROM side_request s WHERE s.sid = session.sid)";
 
 fn session_row(path: &Path, row: &Row<'_>) -> rusqlite::Result<Result<SessionRow, StoreError>> {
     let id: String = row.get(0)?;
@@ -93,6 +94,7 @@ fn session_row(path: &Path, row: &Row<'_>) -> rusqlite::Result<Result<SessionRow
             request: RequestNo(number(row, 11)?),
             epoch: EpochNo(number(row, 12)?),
             ask: AskId(number(row, 13)?),
+            side: SideNo(number(row, 17)?),
         },
         bytes: number(row, 14)?,
         open_asks: Vec::new(),
@@ -174,15 +176,23 @@ impl Reader<'_> {
     }
 
     pub(super) fn item_row(&self, row: &Row<'_>) -> rusqlite::Result<Result<Item, StoreError>> {
+        // One that was forked names a file of another session's folder.
+        let file: Option<String> = row.get(9)?;
+        self.item_with(row, file.and_then(|file| self.whole(&file)))
+    }
+
+    /// The same; a large result that lies in a file is what the row says in its place.
+    pub(super) fn item_of_row(&self, row: &Row<'_>) -> rusqlite::Result<Result<Item, StoreError>> {
+        self.item_with(row, None)
+    }
+
+    fn item_with(&self, row: &Row<'_>, whole: Option<String>) -> rusqlite::Result<Result<Item, StoreError>> {
         let kind: String = row.get(4)?;
         let version: u8 = row.get(5)?;
         let json = match self.text(row, 6)? {
-            Ok(json) => json,
+            Ok(json) => whole.unwrap_or(json),
             Err(error) => return Ok(Err(error)),
         };
-        // One that was forked names a file of another session's folder.
-        let file: Option<String> = row.get(9)?;
-        let json = file.and_then(|file| self.whole(&file)).unwrap_or(json);
         let body = match codec::decode(&kind, version, &json) {
             Ok(body) => body,
             Err(error) => return Ok(Err(self.codec(error))),
@@ -404,7 +414,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn resolve(&self, sid: i64, event: Event) -> Result<ResolvedEvent, StoreError> {
-        let (mut item, mut projection, mut ask) = (None, None, None);
+        let (mut item, mut projection, mut ask, mut given_up) = (None, None, None, None);
         match &event.body {
             EventBody::ItemAdded { item: no } => {
                 item = self.item(sid, *no)?;
@@ -416,8 +426,13 @@ impl Reader<'_> {
             EventBody::PermissionAsked { ask: id, .. } | EventBody::PermissionResolved { ask: id, .. } => {
                 ask = self.ask(sid, *id)?;
             }
+            EventBody::CompactionFinished { epoch: Some(no), .. } => {
+                given_up = self.epoch_price(sid, *no)?.map(|price| price.given_up);
+            }
             EventBody::TurnStarted { .. }
             | EventBody::TurnQueued { .. }
+            | EventBody::CompactionStarted { .. }
+            | EventBody::CompactionFinished { epoch: None, .. }
             | EventBody::ToolStarted { .. }
             | EventBody::TaskEnded { .. }
             | EventBody::StepStarted { .. }
@@ -427,6 +442,6 @@ impl Reader<'_> {
             | EventBody::TaskChanged
             | EventBody::SessionChanged => {}
         }
-        Ok(ResolvedEvent { event, item, projection, ask })
+        Ok(ResolvedEvent { event, item, projection, ask, given_up })
     }
 }

@@ -1,7 +1,9 @@
 //! What the store takes and gives: plain values.
 
 use plimsoll_core::event::{Ask, Event};
-use plimsoll_core::id::{AskId, CallId, EpochNo, ItemNo, ProjectKey, RequestNo, Seq, SessionId, StepNo, TurnNo};
+use plimsoll_core::id::{
+    AskId, CallId, EpochNo, ItemNo, ProjectKey, RequestNo, Seq, SessionId, SideNo, StepNo, TurnNo,
+};
 use plimsoll_core::ledger::Operation;
 use plimsoll_core::model::usage::Usage;
 use plimsoll_core::prompt::Bundle;
@@ -65,12 +67,14 @@ pub struct Counters {
     pub epoch: EpochNo,
     /// The last question.
     pub ask: AskId,
+    /// The last request beside the conversation.
+    pub side: SideNo,
 }
 
 impl From<Counters> for plimsoll_core::turn::machine::Counters {
     fn from(counters: Counters) -> Self {
-        let Counters { item, seq, turn, call, request, epoch, ask } = counters;
-        Self { item, seq, turn, call, ask, request, epoch }
+        let Counters { item, seq, turn, call, request, epoch, ask, side } = counters;
+        Self { item, seq, turn, call, ask, request, epoch, side }
     }
 }
 
@@ -199,6 +203,8 @@ pub struct ResolvedEvent {
     pub projection: Option<String>,
     /// The question, for `PermissionAsked` and `PermissionResolved`, as it stands now.
     pub ask: Option<Ask>,
+    /// For `CompactionFinished` with an epoch: the tokens that the provider's cache lost by it.
+    pub given_up: Option<u64>,
 }
 
 /// Everything that a turn needs to go on where the session stands.
@@ -212,6 +218,8 @@ pub struct LoadedView {
     pub messages: Vec<Segment>,
     /// Messages of the epochs before that it keeps, as long as it has no request of its own.
     pub carried: Vec<Segment>,
+    /// The last item among them, where a compaction made them.
+    pub carried_through: Option<ItemNo>,
     /// The epoch's last request; of an epoch that has none, that of the epoch whose messages it keeps.
     pub last_request: Option<RequestRow>,
     /// How that request ended; none when its end was not seen.

@@ -15,7 +15,8 @@ use std::path::Path;
 const MOST_LOST: u64 = 10_000;
 
 /// Tables that name a session by its number.
-const OF_SESSIONS: &[&str] = &["item", "projection", "event", "operation", "ask", "prompt_key", "epoch", "request"];
+const OF_SESSIONS: &[&str] =
+    &["item", "projection", "event", "operation", "ask", "prompt_key", "epoch", "request", "side_request"];
 
 /// See the module's head. `index` is what `user.db` knows of the project.
 pub(super) fn repair(

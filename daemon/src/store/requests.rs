@@ -1,7 +1,7 @@
 //! What was sent: epochs, requests, and their exact bytes.
 
 use super::StoreError;
-use super::encode::{EpochBody, RequestBody as StoredBody};
+use super::encode::{EpochBody, RequestBody as StoredBody, SwitchBody};
 use super::read::{Reader, number};
 use super::record::{LoadedView, RequestBody, RequestEntry};
 use plimsoll_core::id::{EpochNo, ItemNo, RequestNo, StepNo, TurnNo};
@@ -10,12 +10,22 @@ use plimsoll_core::prompt::{Bundle, Prompts};
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::transcript::batch::SessionState;
 use plimsoll_core::transcript::epoch::{
-    Epoch, EpochCause, Hash, RequestEnd, RequestRow, Segment, Stated, request_hash,
+    Epoch, EpochCause, Hash, Price, RequestEnd, RequestRow, Segment, Stated, Switch, request_hash,
 };
 use rusqlite::{Params, Row, params};
 use std::collections::BTreeMap;
 
 pub(super) const REQUEST: &str = "no, epoch, turn, step, at, last_item, hash, bytes, version, body";
+
+/// What an epoch without a request of its own begins with.
+#[derive(Default)]
+struct Carried {
+    messages: Vec<Segment>,
+    /// The last item among them, where a compaction made them.
+    through: Option<ItemNo>,
+    /// The newest request before.
+    last_request: Option<RequestRow>,
+}
 
 impl Reader<'_> {
     /// Everything that a turn needs to go on.
@@ -24,6 +34,7 @@ impl Reader<'_> {
         let epoch = self.epoch_by_no(sid, session.counters.epoch)?;
         let mut messages = Vec::new();
         let mut carried = Vec::new();
+        let mut carried_through = None;
         let mut last_request = None;
         let mut from = ItemNo(1);
         if let Some((epoch, after)) = &epoch {
@@ -31,12 +42,21 @@ impl Reader<'_> {
             messages = self.sent(sid, *after, None)?;
             last_request = self.newest_request(sid, *after, None)?;
             if last_request.is_none() {
-                (carried, last_request) = self.carried(sid, epoch, *after)?;
+                Carried { messages: carried, through: carried_through, last_request } =
+                    self.carried(sid, epoch, *after)?;
             }
         }
         if let Some(request) = &last_request {
             from = request.last_item.next();
         }
+        from = carried_through.map_or(from, |through| from.max(through.next()));
+        // What is rendered anew is folded from what its shape does not stand for.
+        let items = match &epoch {
+            Some((epoch, _)) if last_request.is_none() && carried_through.is_none() => {
+                self.shaped_items(sid, from, &epoch.shape)?
+            }
+            Some(_) | None => self.view_items_at(sid, from, ItemNo(i64::MAX as u64))?,
+        };
         let last_end = match &last_request {
             Some(request) => self.request_end(sid, request.no)?,
             None => None,
@@ -52,9 +72,10 @@ impl Reader<'_> {
             epoch: epoch.map(|(epoch, _)| epoch),
             messages,
             carried,
+            carried_through,
             last_request,
             last_end,
-            items: self.view_items_at(sid, from, ItemNo(i64::MAX as u64))?,
+            items,
             untold: self.untold(sid, &operations)?,
             operations,
             shown: self.shown(sid)?,
@@ -73,16 +94,14 @@ impl Reader<'_> {
         Ok(found.into_iter().next().flatten())
     }
 
-    /// What an epoch without a request keeps of the ones before it, with their newest request: their wire is its own. An epoch
-    /// that goes on with a request keeps what that one had.
-    fn carried(
-        &self,
-        sid: i64,
-        epoch: &Epoch,
-        until: RequestNo,
-    ) -> Result<(Vec<Segment>, Option<RequestRow>), StoreError> {
+    /// What an epoch without a request keeps of the ones before it: their wire is its own. An epoch that goes on with a
+    /// request keeps what that one had, and one that a compaction opened what that left.
+    fn carried(&self, sid: i64, epoch: &Epoch, until: RequestNo) -> Result<Carried, StoreError> {
         if let Some(base) = epoch.base {
             return self.upto(sid, base);
+        }
+        if epoch.switch.is_some() {
+            return self.switched(sid, epoch, until);
         }
         let mut no = epoch.no;
         let mut cause = epoch.cause;
@@ -94,27 +113,41 @@ impl Reader<'_> {
             }
             let request = self.newest_request(sid, after, Some(until))?;
             if request.is_some() {
-                return Ok((self.sent(sid, after, Some(until))?, request));
+                let messages = self.sent(sid, after, Some(until))?;
+                return Ok(Carried { messages, through: None, last_request: request });
             }
             if let Some(base) = before.base {
                 return self.upto(sid, base);
             }
+            if before.switch.is_some() {
+                return self.switched(sid, &before, until);
+            }
             cause = before.cause;
         }
-        Ok((Vec::new(), None))
+        Ok(Carried::default())
+    }
+
+    /// What a compaction left, with the newest request up to `until`, which was sent before it.
+    fn switched(&self, sid: i64, epoch: &Epoch, until: RequestNo) -> Result<Carried, StoreError> {
+        let Some(switch) = &epoch.switch else { return Ok(Carried::default()) };
+        let last_request = self.newest_request(sid, RequestNo(0), Some(until))?;
+        Ok(Carried { messages: switch.messages.clone(), through: Some(switch.last_item), last_request })
     }
 
     /// A request with its messages behind the head.
-    fn upto(&self, sid: i64, no: RequestNo) -> Result<(Vec<Segment>, Option<RequestRow>), StoreError> {
-        let Some(request) = self.request(sid, no)? else { return Ok((Vec::new(), None)) };
+    fn upto(&self, sid: i64, no: RequestNo) -> Result<Carried, StoreError> {
+        let Some(request) = self.request(sid, no)? else { return Ok(Carried::default()) };
         let after = self.rows(
             "SELECT after_request FROM epoch WHERE sid = ?1 AND no = ?2",
             params![sid, request.epoch.0 as i64],
             |row| Ok(Ok(RequestNo(number(row, 0)?))),
         )?;
         match after.into_iter().next() {
-            Some(after) => Ok((self.sent(sid, after, Some(no))?, Some(request))),
-            None => Ok((Vec::new(), None)),
+            Some(after) => {
+                let messages = self.sent(sid, after, Some(no))?;
+                Ok(Carried { messages, through: None, last_request: Some(request) })
+            }
+            None => Ok(Carried::default()),
         }
     }
 
@@ -182,14 +215,18 @@ impl Reader<'_> {
         )?;
         let Some((at, first_item, after, body)) = found.into_iter().next() else { return Ok(None) };
         let layer = |layer: i64| {
-            let part = ["tool", "system text", "message of the head"];
+            let part = ["tool", "system text", "message of the head", "message behind the head"];
             let part = usize::try_from(layer - 1).ok().and_then(|at| part.get(at)).copied().unwrap_or("segment");
             self.segments(
                 |at| format!("{part} {at} of epoch {no}"),
-                "SELECT b.hash, b.codec, b.len, b.body, e.tokens, 0 FROM epoch_blob e LEFT JOIN blob b USING (bid) \
+                "SELECT b.hash, b.codec, b.len, b.body, e.tokens, e.images FROM epoch_blob e LEFT JOIN blob b USING (bid) \
                  WHERE e.sid = ?1 AND e.epoch = ?2 AND e.layer = ?3 ORDER BY e.pos",
                 params![sid, no.0 as i64, layer],
             )
+        };
+        let switch = match body.switch {
+            Some(SwitchBody { last_item, facts }) => Some(Switch { messages: layer(4)?, last_item, facts }),
+            None => None,
         };
         let epoch = Epoch {
             no,
@@ -207,13 +244,15 @@ impl Reader<'_> {
             tool_facts: body.tool_facts,
             price: body.price,
             base: body.base,
+            shape: body.shape,
+            switch,
         };
         Ok(Some((epoch, after)))
     }
 
     /// Segments of a query over `hash, codec, len, body, tokens, images`; each is compared with its hash. `place` names the
     /// one at this position, counted from 1, for the error that it cannot be had as it was sent.
-    fn segments(
+    pub(super) fn segments(
         &self,
         place: impl Fn(usize) -> String,
         sql: &str,
@@ -276,23 +315,37 @@ impl Reader<'_> {
         Ok(found.into_iter().next())
     }
 
-    /// Tokens that were reported for the session's own requests, or for those of one turn: what a fork shares was paid for by
-    /// the other session.
+    /// What an epoch kept and gave up of the provider's cache; none when there is no such epoch.
+    pub(super) fn epoch_price(&self, sid: i64, no: EpochNo) -> Result<Option<Price>, StoreError> {
+        let sql = "SELECT version, body FROM epoch WHERE sid = ?1 AND no = ?2";
+        let found = self.rows(sql, params![sid, no.0 as i64], |row| {
+            let body: Result<EpochBody, _> = self.record("epoch", row.get(0)?, row.get_ref(1)?.as_str()?);
+            Ok(body.map(|body| body.price))
+        })?;
+        Ok(found.into_iter().next())
+    }
+
+    /// Tokens that were reported for the session's own requests, those beside the conversation included, or for those of one
+    /// turn: what a fork shares was paid for by the other session.
     fn usage(&self, sid: i64, turn: Option<TurnNo>) -> Result<Usage, StoreError> {
         let of_turn = if turn.is_some() {
             " AND no IN (SELECT no FROM request WHERE sid = ?1 AND turn = ?2)"
         } else {
             " AND ?2 = 0 AND no > (SELECT coalesce(json_extract(forked_from, '$.request'), 0) FROM session WHERE sid = ?1)"
         };
+        let own = self.reported(
+            &format!("request_end WHERE sid = ?1{of_turn}"),
+            params![sid, turn.unwrap_or_default().0 as i64],
+        )?;
+        Ok(if turn.is_some() { own } else { own.plus(self.side_usage(sid)?) })
+    }
+
+    /// The sum of what was reported in these rows of ends.
+    pub(super) fn reported(&self, rows: &str, params: impl Params) -> Result<Usage, StoreError> {
         let sum = |name: &str| format!("coalesce(sum(json_extract(body, '$.usage.{name}')), 0)");
-        let sql = format!(
-            "SELECT {}, {}, {}, {} FROM request_end WHERE sid = ?1{of_turn}",
-            sum("input"),
-            sum("cache_read"),
-            sum("cache_write"),
-            sum("output")
-        );
-        let found = self.rows(&sql, params![sid, turn.unwrap_or_default().0 as i64], |row| {
+        let (input, read) = (sum("input"), sum("cache_read"));
+        let sql = format!("SELECT {input}, {read}, {}, {} FROM {rows}", sum("cache_write"), sum("output"));
+        let found = self.rows(&sql, params, |row| {
             let (input, cache_read) = (number(row, 0)?, number(row, 1)?);
             Ok(Ok(Usage { input, cache_read, cache_write: number(row, 2)?, output: number(row, 3)? }))
         })?;

@@ -160,7 +160,7 @@ impl Reader<'_> {
     /// Estimated tokens of a whole request, its head included.
     pub(super) fn tokens_of(&self, sid: i64, no: RequestNo) -> Result<u64, StoreError> {
         let sum = self.connection.query_row(
-            "SELECT coalesce((SELECT sum(tokens) FROM epoch_blob WHERE sid = ?1 AND epoch = r.epoch), 0) + \
+            "SELECT coalesce((SELECT sum(tokens) FROM epoch_blob WHERE sid = ?1 AND epoch = r.epoch AND layer < 4), 0) + \
              coalesce((SELECT sum(b.tokens) FROM request_blob b JOIN request o ON o.sid = b.sid AND o.no = b.request \
              WHERE b.sid = ?1 AND o.epoch = r.epoch AND o.no <= ?2), 0) FROM request r WHERE r.sid = ?1 AND r.no = ?2",
             params![sid, no.0 as i64],

@@ -39,6 +39,7 @@ pub(super) static PROJECT: Series = Series {
         migration!("project/0008_archived_and_forked"),
         migration!("project/0009_forks_and_rewinds"),
         migration!("project/0010_task"),
+        migration!("project/0011_compaction"),
     ],
 };
 
@@ -65,6 +66,9 @@ pub(super) const OF_SESSION: &[&str] = &[
     "ask",
     "prompt_key",
     "task",
+    "side_blob",
+    "side_end",
+    "side_request",
     "epoch_blob",
     "request_blob",
     "request_end",

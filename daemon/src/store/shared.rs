@@ -28,6 +28,7 @@ impl Sql<'_> {
         }
         self.execute(
             "DELETE FROM blob WHERE bid NOT IN (SELECT bid FROM epoch_blob UNION ALL SELECT bid FROM request_blob \
+             UNION ALL SELECT bid FROM side_blob \
              UNION ALL SELECT value FROM epoch, json_each(epoch.body, '$.stated') \
              UNION ALL SELECT value FROM request, json_each(request.body, '$.stated'))",
             [],

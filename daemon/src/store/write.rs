@@ -321,6 +321,12 @@ impl Sql<'_> {
                 params![sid, *no as i64, RECORD_VERSION, body],
             )?;
         }
+        if let Some(side) = &batch.side {
+            bytes += self.side(sid, side)?;
+        }
+        if let Some((no, body)) = &batch.side_end {
+            bytes += self.side_end(sid, *no, body)?;
+        }
         for (seq, at, body) in &batch.events {
             if *seq != now.seq.next().0 {
                 return Err(gap("event", now.seq.next().0, *seq));
@@ -400,8 +406,9 @@ impl Sql<'_> {
                 let (bid, added) = self.blob(text)?;
                 bytes += added;
                 self.execute(
-                    "INSERT INTO epoch_blob (sid, epoch, layer, pos, bid, tokens) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                    params![sid, epoch.no as i64, layer, pos, bid, text.tokens as i64],
+                    "INSERT INTO epoch_blob (sid, epoch, layer, pos, bid, tokens, images) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                    params![sid, epoch.no as i64, layer, pos, bid, text.tokens as i64, text.images],
                 )?;
             }
         }
@@ -452,7 +459,7 @@ impl Sql<'_> {
     }
 
     /// The number of a text, which is stored when it was not yet; and how many bytes that took.
-    fn blob(&self, text: &Text) -> Result<(i64, u64), StoreError> {
+    pub(super) fn blob(&self, text: &Text) -> Result<(i64, u64), StoreError> {
         let known = self
             .connection
             .prepare_cached("SELECT bid FROM blob WHERE hash = ?1")

@@ -2,6 +2,7 @@
 
 use super::*;
 use plimsoll_core::event::{AskResolution, TurnEnd, TurnFacts};
+use plimsoll_core::id::SideNo;
 use plimsoll_core::model::usage::Usage;
 use plimsoll_core::tool::outcome::{Todo, TodoStatus};
 use plimsoll_core::transcript::batch::SessionState;
@@ -72,6 +73,7 @@ async fn a_turn_can_go_on_from_what_was_loaded() {
         epoch: Some(head),
         messages,
         carried: Vec::new(),
+        carried_through: None,
         last_request: Some(second),
         last_end: None,
         usage: Usage { input: 5, cache_read: 4, cache_write: 0, output: 3 },
@@ -96,6 +98,7 @@ async fn a_turn_can_go_on_from_what_was_loaded() {
         request: RequestNo(2),
         epoch: EpochNo(1),
         ask: AskId(2),
+        side: SideNo(0),
     };
     assert_eq!(view.session.counters, counters);
     assert_eq!((view.session.state, view.session.title.as_str()), (SessionState::Running, "look"));
@@ -104,7 +107,7 @@ async fn a_turn_can_go_on_from_what_was_loaded() {
     assert_eq!(project.prompt_turn(&id, "p2").await.unwrap(), None);
     assert_eq!(project.operations(&id, false).await.unwrap().len(), 2);
     assert_eq!(project.revision().await.unwrap(), Revision(3));
-    let all = project.view_items(&id, ItemNo(4)).await.unwrap();
+    let all = project.view_items_at(&id, ItemNo(4), ItemNo(u64::MAX)).await.unwrap();
     let shown: Vec<_> = all.iter().map(|view| view.projection.as_ref().map(|shown| shown.text.as_str())).collect();
     assert_eq!(shown, [Some("shown one"), Some("shown two"), None]);
 }

@@ -115,8 +115,8 @@ async fn what_left_the_view_is_in_the_transcript_and_in_nothing_that_is_folded()
     assert!(project.point_before(&id, TurnNo(3)).await.unwrap().is_none());
     let counters = async || {
         let counters = project.session(&id).await.unwrap().counters;
-        let Counters { item, seq, turn, call, request, epoch, ask } = counters;
-        plimsoll_core::turn::machine::Counters { item, seq, turn, call, ask, request, epoch }
+        let Counters { item, seq, turn, call, request, epoch, ask, side } = counters;
+        plimsoll_core::turn::machine::Counters { item, seq, turn, call, ask, request, epoch, side }
     };
     let point = project.point_before(&id, TurnNo(2)).await.unwrap().unwrap();
     assert_eq!((point.from, point.base.as_ref().map(|(row, ..)| row.no)), (ItemNo(7), Some(RequestNo(2))));

@@ -2,6 +2,7 @@
 
 mod batches;
 mod calibrations;
+mod compaction;
 mod counts;
 mod damage;
 mod forks;
@@ -28,6 +29,7 @@ use plimsoll_core::transcript::epoch::{
     Epoch, EpochCause, Price, RequestRow, Segment, Stated, ToolFacts, request_hash,
 };
 use plimsoll_core::transcript::item::{AssistantText, Item, ItemBody, ToolCall, ToolResult, UserMessage};
+use plimsoll_core::transcript::shape::Shape;
 use std::path::{Path, PathBuf};
 
 const NOW: Timestamp = Timestamp(1_861_869_600_000);
@@ -207,6 +209,8 @@ fn epoch(no: u64, first_item: u64) -> Epoch {
         tool_facts: ToolFacts([("tools".to_owned(), "read_file grep".to_owned())].into()),
         price: Price { kept: 100, given_up: 7 },
         base: None,
+        shape: Shape::default(),
+        switch: None,
     }
 }
 

@@ -109,7 +109,7 @@ impl Model {
     }
 
     async fn check(&self, project: &ProjectStore, id: &SessionId) {
-        let all = project.view_items(id, ItemNo(1)).await.unwrap();
+        let all = project.view_items_at(id, ItemNo(1), ItemNo(u64::MAX)).await.unwrap();
         assert_eq!(all.iter().map(|view| view.item.clone()).collect::<Vec<_>>(), self.items);
         let projections: BTreeMap<u64, StoredProjection> =
             all.into_iter().filter_map(|view| view.projection).map(|shown| (shown.call.0, shown)).collect();
