@@ -62,9 +62,8 @@ pub fn typed(path: &[String], text: &str) -> Value {
     match kind {
         Ok(Kind::Text) if !text.starts_with(['"', '\'']) => Value::from(text),
         Ok(Kind::Texts) if !text.trim_start().starts_with('[') => Value::from(vec![text]),
-        Ok(Kind::Text | Kind::Texts | Kind::Number | Kind::Fraction | Kind::Boolean | Kind::Table) | Err(_) => {
-            as_toml().unwrap_or_else(|| Value::from(text))
-        }
+        Ok(Kind::Text | Kind::Texts | Kind::Numbers | Kind::Number | Kind::Fraction | Kind::Boolean | Kind::Table)
+        | Err(_) => as_toml().unwrap_or_else(|| Value::from(text)),
     }
 }
 
@@ -125,6 +124,9 @@ fn check(folders: &Folders, path: &[String], value: &Value, before: &str, after:
     let after = config(after)?;
     if let (["permissions", "mode"], Some(mode)) = (names.as_slice(), value.as_str()) {
         after.mode(mode)?;
+    }
+    if names == ["context", "summary_model"] {
+        after.summary_model()?;
     }
     let chosen = after.model(None).map(|_| ());
     let worked = || config(before).is_ok_and(|before| before.model(None).is_ok());

@@ -24,6 +24,7 @@ pub fn check(folders: &Folders, env: &BTreeMap<String, String>, project_root: Op
     let error = match Config::load_for(folders, env, project_root, &Overrides::default()) {
         Ok(config) => {
             let chosen = config.model(None).err();
+            found.errors.extend(config.summary_model().err());
             found.warnings = config.warnings;
             chosen
         }

@@ -40,6 +40,12 @@ impl Places {
         self.maybe("context.projection_tokens", raw.context.projection_tokens.as_ref());
         self.maybe("context.asked_tokens", raw.context.asked_tokens.as_ref());
         self.maybe("context.general_tokens", raw.context.general_tokens.as_ref());
+        self.maybe("context.compaction", raw.context.compaction.as_ref());
+        self.maybe("context.load_lines", raw.context.load_lines.as_ref());
+        self.maybe("context.tail_guard_turns", raw.context.tail_guard_turns.as_ref());
+        self.maybe("context.compact_every_turns", raw.context.compact_every_turns.as_ref());
+        self.maybe("context.prepare_summaries", raw.context.prepare_summaries.as_ref());
+        self.maybe("context.summary_model", raw.context.summary_model.as_ref());
         self.maybe("prompt.bundle", raw.prompt.bundle.as_ref());
         self.maybe("prompt.base_prompt", raw.prompt.base.as_ref());
         self.maybe("limits.max_steps_per_turn", raw.max_steps_per_turn.as_ref());

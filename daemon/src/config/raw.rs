@@ -11,7 +11,7 @@ mod sources;
 mod table;
 mod tests_table;
 
-pub use context::{RESULT_TOKENS_MAX, RESULT_TOKENS_MIN, RawContext};
+pub use context::{RESULT_TOKENS_MAX, RESULT_TOKENS_MIN, RawContext, TURNS_LIMIT};
 pub use leaves::{Leaf, leaves, without_line};
 pub use permissions::{RawPermissions, rule};
 pub use prompt::RawPrompt;

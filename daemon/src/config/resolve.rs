@@ -2,6 +2,7 @@
 //! rising order, with the managed file over all of them.
 
 mod budget;
+mod compaction;
 mod found;
 mod model;
 mod models;

@@ -135,6 +135,9 @@ impl Config {
         ] {
             add(key, Value::from(tokens), places.of(key));
         }
+        for (key, value) in self.compaction_settings() {
+            add(key, value, places.of(key));
+        }
         let bundle = places.of("prompt.bundle");
         add("prompt.bundle", Value::from(self.prompts.bundle.word()), bundle);
         add("prompt.lean", Value::from(self.prompts.bundle == Bundle::Lean), bundle);
@@ -156,6 +159,18 @@ impl Config {
         add("consent.offer", Value::from(self.offers()), places.of("consent.offer"));
         settings.extend(self.providers_as_written(folders)?);
         Ok(settings)
+    }
+
+    fn compaction_settings(&self) -> [(&'static str, Value); 6] {
+        let set = self.compaction(false);
+        [
+            ("context.compaction", Value::from(if set.auto { "auto" } else { "off" })),
+            ("context.load_lines", set.lines.iter().map(|line| Value::from(*line)).collect()),
+            ("context.tail_guard_turns", Value::from(set.tail_guard_turns)),
+            ("context.compact_every_turns", Value::from(set.every_turns.unwrap_or_default())),
+            ("context.prepare_summaries", Value::from(self.prepares_summaries())),
+            ("context.summary_model", Value::from(self.summary_model_id())),
+        ]
     }
 
     /// The managed file's providers as a whole, then those of the user's that it does not have.

@@ -43,12 +43,20 @@ pub(super) fn route(url: &Url) -> Route {
     if url.scheme() == "https" {
         return Route::Tls;
     }
+    if is_loopback(url) { Route::Loopback } else { Route::Plain }
+}
+
+/// Whether the server is on this machine.
+pub fn is_here(endpoint: &Endpoint) -> bool {
+    url(endpoint).is_ok_and(|url| is_loopback(&url))
+}
+
+fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-    let here = match host.parse::<IpAddr>() {
+    match host.parse::<IpAddr>() {
         Ok(address) => address.is_loopback() || address.is_unspecified(),
         Err(_) => host == "localhost" || host.ends_with(".localhost"),
-    };
-    if here { Route::Loopback } else { Route::Plain }
+    }
 }
 
 /// Scheme, host and port, as people are told; never a path, a password or a query.

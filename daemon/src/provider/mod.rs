@@ -1,7 +1,7 @@
 //! HTTP to model servers: one request out, its answer streamed through the core's decoder. The only place with `reqwest`
 //! besides the web tool. Used by `session`, which also decides about retries; here is none.
 
-mod address;
+pub(crate) mod address;
 pub mod endpoint;
 mod http;
 mod key;

@@ -106,6 +106,30 @@ impl<'a, 'w> Table<'a, 'w> {
         }
     }
 
+    /// A list of whole numbers, each from `min` to `max`.
+    pub fn numbers(&mut self, key: &str, min: u64, max: u64) -> Result<Option<Located<Vec<u64>>>, ConfigError> {
+        let Some((value, place)) = self.get(key) else { return Ok(None) };
+        let expected = format!("a list of whole numbers from {min} to {max}, without quotes");
+        let Some(list) = value.as_array() else { return Err(wrong_type(place, value, &expected)) };
+        let mut numbers = Vec::with_capacity(list.len());
+        for entry in list {
+            let Some(integer) = entry.get_ref().as_integer() else {
+                return Err(wrong_type(self.place_of(key, entry), entry.get_ref(), &expected));
+            };
+            match u64::from_str_radix(integer.as_str(), integer.radix()) {
+                Ok(number) if (min..=max).contains(&number) => numbers.push(number),
+                _ => {
+                    return Err(ConfigError {
+                        place: self.place_of(key, entry),
+                        problem: format!("{integer} is out of range"),
+                        fix: format!("Write {expected}"),
+                    });
+                }
+            }
+        }
+        Ok(Some(Located { value: numbers, place }))
+    }
+
     /// `true` or `false`.
     pub fn boolean(&mut self, key: &str) -> Result<Option<Located<bool>>, ConfigError> {
         let Some((value, place)) = self.get(key) else { return Ok(None) };

@@ -30,8 +30,12 @@ impl Config {
         if let Some(minutes) = &project.idle_stop_minutes {
             ignored(&minutes.place, "the daemon serves all projects; set it in your own configuration");
         }
-        for tokens in project.context.written() {
-            ignored(&tokens.place, "what results cost is yours to say; set it in your own configuration");
+        let (results, shortening) = project.context.written();
+        for place in results {
+            ignored(place, "what results cost is yours to say; set it in your own configuration");
+        }
+        for place in shortening {
+            ignored(place, "when a history is shortened is yours to say; set it in your own configuration");
         }
         if let Some(steps) = &project.max_steps_per_turn {
             if steps.value <= self.max_steps_per_turn {

@@ -3,7 +3,7 @@
 
 use super::super::raw::{
     CACHE_LIFETIME_LIMIT, IDLE_MINUTES_LIMIT, MAX_STEPS_LIMIT, OUTPUT_LIMIT, RESULT_TOKENS_MAX, RESULT_TOKENS_MIN,
-    SESSION_COST_LIMIT, TEMPERATURE_MAX, TESTS_MINUTES_LIMIT, TOKENS_LIMIT, WINDOW_MIN,
+    SESSION_COST_LIMIT, TEMPERATURE_MAX, TESTS_MINUTES_LIMIT, TOKENS_LIMIT, TURNS_LIMIT, WINDOW_MIN,
 };
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub struct File {
     language: Option<String>,
     /// What the agent may do.
     permissions: Option<Permissions>,
-    /// What results of tools may cost in the model's view, in estimated tokens.
+    /// What the model sees: what results of tools may cost, and when the history is shortened.
     context: Option<Context>,
     /// Which texts models read.
     prompt: Option<Texts>,
@@ -80,10 +80,10 @@ pub(super) enum Mode {
     Full,
 }
 
-/// What results of tools may cost in the model's view, in estimated tokens.
+/// What the model sees: what results of tools may cost, in estimated tokens, and when the history is shortened.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
-#[expect(dead_code, clippy::struct_field_names, reason = "only the schema of the type is used, and these are the keys")]
+#[expect(dead_code, reason = "only the schema of the type is used")]
 struct Context {
     /// Tokens of the first look at a file, listing, search or command. Default: 2000. Counts from the next turn on.
     #[schemars(range(min = RESULT_TOKENS_MIN, max = RESULT_TOKENS_MAX))]
@@ -94,6 +94,35 @@ struct Context {
     /// Tokens of everything else, and of files that instruct. Default: 8000. Counts from the next turn on.
     #[schemars(range(min = RESULT_TOKENS_MIN, max = RESULT_TOKENS_MAX))]
     general_tokens: Option<u64>,
+    /// Whether the history is shortened by itself when the window gets full; "off": only when you say so, and a request that
+    /// does not fit ends its turn. Default: "auto". Counts from the next turn on.
+    compaction: Option<Compaction>,
+    /// Per cent of load from which on old results are cut, old turns are shown as a line each, and the history is summarised;
+    /// ascending. Default: [65, 82, 95]. Counts from the next turn on.
+    #[schemars(length(min = 3, max = 3), inner(range(min = 1, max = 100)))]
+    load_lines: Option<Vec<u64>>,
+    /// The newest turns that are left as they are, the current one counted. Default: 3. Counts from the next turn on.
+    #[schemars(range(min = 1, max = TURNS_LIMIT))]
+    tail_guard_turns: Option<u64>,
+    /// After so many turns the history is shortened whatever the load; 0: never. Default: 0. Counts from the next turn on.
+    #[schemars(range(min = 0, max = TURNS_LIMIT))]
+    compact_every_turns: Option<u64>,
+    /// Whether a summary that will be needed is written while work goes on. Default: not by a model on this machine, where
+    /// servers commonly answer one request at a time. Counts from the next turn on.
+    prepare_summaries: Option<bool>,
+    /// The model that writes summaries, as provider/model; it is sent what it summarises. Default: the session's own, which
+    /// reads most of it from its cache. Counts from the next turn on.
+    #[schemars(regex(pattern = "^[^/]+/.+$"))]
+    summary_model: Option<String>,
+}
+
+/// When the history is shortened.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+#[expect(dead_code, reason = "only the schema of the type is used")]
+enum Compaction {
+    Auto,
+    Off,
 }
 
 /// Which texts models read.

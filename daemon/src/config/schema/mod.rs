@@ -36,6 +36,8 @@ pub enum Kind {
     Boolean,
     /// A list of texts.
     Texts,
+    /// A list of whole numbers.
+    Numbers,
     /// Further keys.
     Table,
 }
@@ -63,6 +65,7 @@ pub fn kind(path: &[String]) -> Result<Kind, UnknownKey> {
         Some("integer") => Kind::Number,
         Some("number") => Kind::Fraction,
         Some("boolean") => Kind::Boolean,
+        Some("array") if at.pointer("/items/type").is_some_and(|of| of == "integer") => Kind::Numbers,
         Some("array") => Kind::Texts,
         Some(_) | None => Kind::Table,
     })

@@ -47,9 +47,10 @@ fn parse(text: &str) -> Result<RawConfig, String> {
 fn sample(path: &[String], schema: &Value) -> String {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     match (path.as_slice(), schema["type"].as_str().unwrap()) {
-        (["model"], _) => "\"a/two\"".to_owned(),
+        (["model"] | [.., "summary_model"], _) => "\"a/two\"".to_owned(),
         ([.., "base_url"], _) => "\"http://127.0.0.1:1/v1\"".to_owned(),
         ([.., "writable"] | ["skills", "paths"], _) => "[\"/srv/x\"]".to_owned(),
+        (["context", "load_lines"], _) => "[50, 60, 70]".to_owned(),
         (_, "array") => "[\"grep\"]".to_owned(),
         (_, "boolean") => "true".to_owned(),
         (_, "integer" | "number") => schema["minimum"].as_f64().unwrap().to_string(),
@@ -167,6 +168,8 @@ fn a_keys_kind_is_known_and_an_unknown_one_says_what_is_known() {
         ("limits.max_steps_per_turn", Kind::Number),
         ("limits.session_cost", Kind::Fraction),
         ("consent.offer", Kind::Boolean),
+        ("context.load_lines", Kind::Numbers),
+        ("context.compaction", Kind::Text),
         ("limits", Kind::Table),
         ("providers", Kind::Table),
         ("providers.mine", Kind::Table),
