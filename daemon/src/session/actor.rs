@@ -110,6 +110,15 @@ pub enum Msg {
         /// Answered once it is stored.
         reply: oneshot::Sender<Result<AcceptedTurn, ApiError>>,
     },
+    /// A client asks for a compaction.
+    Compact {
+        /// What it works with, or why it cannot.
+        setup: Box<Result<TurnSetup, ApiError>>,
+        /// What a summary should keep above all.
+        focus: Option<String>,
+        /// Answered once it has begun, or waits for the running turn's next request.
+        reply: oneshot::Sender<Result<(), ApiError>>,
+    },
     /// A client wants to know the task.
     Task {
         /// The task.
@@ -200,15 +209,19 @@ async fn take(driver: &mut Driver, message: Msg, closing: &mut Vec<oneshot::Send
         Msg::GoOn { reply, .. } if !closing.is_empty() => {
             let _ = reply.send(Err(closing_error()));
         }
-        Msg::GoOn { setup, key, reply } => driver.go_on(*setup, key, reply).await,
+        Msg::Compact { reply, .. } if !closing.is_empty() => {
+            let _ = reply.send(Err(closing_error()));
+        }
+        Msg::Compact { setup, focus, reply } => Box::pin(driver.compact(*setup, focus, reply)).await,
+        Msg::GoOn { setup, key, reply } => Box::pin(driver.go_on(*setup, key, reply)).await,
         Msg::Operation { call, asked, reply } => {
             let _ = reply.send(driver.operation(call, asked).await);
         }
         Msg::Steer { reply, .. } if !closing.is_empty() => {
             let _ = reply.send(Err(closing_error()));
         }
-        Msg::Prompt { setup, text, key, busy, reply } => driver.prompt(*setup, text, key, busy, reply).await,
-        Msg::Steer { setup, text, reply } => driver.steer(*setup, text, reply).await,
+        Msg::Prompt { setup, text, key, busy, reply } => Box::pin(driver.prompt(*setup, text, key, busy, reply)).await,
+        Msg::Steer { setup, text, reply } => Box::pin(driver.steer(*setup, text, reply)).await,
         Msg::Cancel { reply } => driver.cancel(reply).await,
         Msg::Answer { answer, setup, reply } => {
             let _ = reply.send(driver.answer(answer, setup).await);

@@ -20,15 +20,19 @@ impl Driver {
         self.ends = reason;
         self.project.shared.background.stop_session(&self.folder());
         self.input(InputBody::Close).await;
+        // What prepares a compaction is of no use to anybody any more.
+        self.drop_beside();
     }
 
     /// After [`Self::close`]: whether nothing works for the session any more.
     pub(super) async fn is_over(&mut self) -> bool {
         let folder = self.folder();
-        if self.is_idle() && self.project.shared.background.count(&folder) == 0 {
+        if self.no_tool_runs() && self.project.shared.background.count(&folder) == 0 {
             self.tell_ended().await;
         }
-        self.is_idle() && self.machine.as_ref().is_none_or(|machine| machine.in_background().is_empty())
+        let rests = |machine: &Machine| machine.running_turn().is_none() && machine.in_background().is_empty();
+        // A compaction that no turn waits for is given up with the session.
+        self.no_tool_runs() && self.machine.as_ref().is_none_or(rests)
     }
 
     /// Tells the machine which of its commands in the background have ended without its knowing.

@@ -136,8 +136,8 @@ impl Driver {
             return reply.send(Err(error));
         }
         let (turn, waits) = (machine.next_turn(), !machine.is_idle());
-        if let (true, Some(running)) = (waits, &self.running) {
-            setup.with_model_of(running);
+        if let (true, Some(works)) = (waits, self.running.as_ref().or_else(|| self.compacts_with())) {
+            setup.with_model_of(works);
         }
         let attachments = std::mem::take(&mut setup.attachments);
         self.turns.insert(turn, setup);
@@ -175,6 +175,8 @@ impl Driver {
         let Some(turn) = self.machine.as_ref().and_then(Machine::running_turn) else {
             if self.machine.is_none() {
                 self.cancel_suspended().await;
+            } else if self.works_beside() {
+                self.input(InputBody::Cancel).await;
             }
             let _ = reply.send(());
             return;

@@ -3,10 +3,12 @@
 
 use super::actor::Msg;
 use super::api::{AcceptedTurn, ApiError, ApiErrorKind, CloseReason};
+use super::beside::Beside;
 use super::hub::{Hub, Publication};
 use super::lasting::Known;
 use super::live::{Activity, Counted};
 use super::load;
+use super::settling::SETTLE_AGAIN;
 use super::setup::{Chosen, Project, TurnSetup};
 use super::tasks::{self, Mailbox};
 use crate::store::{ProjectStore, StoreError};
@@ -25,18 +27,13 @@ use plimsoll_core::workspace::{Environment, GitBlock, Wanted};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// How long after a store refused to be written the end of the cut turn is tried again: soon enough for somebody who has
-/// just made room on the disk and looks at the session.
-const SETTLE_AGAIN: Duration = Duration::from_secs(5);
-
 /// Why a task that a machine waits for gave nothing.
-const FAULT: &str = "an internal fault; the daemon's log has more";
+pub(super) const FAULT: &str = "an internal fault; the daemon's log has more";
 
 /// Answered once a prompt is stored or queued.
 pub(super) enum Accepting {
@@ -61,14 +58,14 @@ pub(super) struct Driver {
     pub(super) store: ProjectStore,
     pub(super) hub: Hub,
     mailbox: mpsc::WeakSender<Msg>,
-    activity: Arc<Activity>,
+    pub(super) activity: Arc<Activity>,
     /// Loaded when it is first needed; dropped when the store could not follow it.
     pub(super) machine: Option<Machine>,
     /// Counts the machines: what was found for an earlier one is not for this one.
-    generation: u64,
+    pub(super) generation: u64,
     /// What cut the session's turns and is not written down yet. Until it is, no machine is loaded.
-    cut: Option<Cut>,
-    settle_at: Option<Instant>,
+    pub(super) cut: Option<Cut>,
+    pub(super) settle_at: Option<Instant>,
     pub(super) mode: Mode,
     pub(super) chosen: Arc<Chosen>,
     /// What is odd in the configuration, as clients were told.
@@ -83,12 +80,14 @@ pub(super) struct Driver {
     pub(super) running: Option<TurnSetup>,
     request: Option<(RequestNo, CancellationToken)>,
     tools: BTreeMap<CallId, CancellationToken>,
+    /// What goes on beside the turns.
+    pub(super) beside: Beside,
     pub(super) accepting: BTreeMap<TurnNo, Vec<Accepting>>,
     /// Whether the answer that is being given counted.
     pub(super) taken: Option<bool>,
     /// Who waits for the end of a turn.
     pub(super) waiting: Vec<(TurnNo, oneshot::Sender<()>)>,
-    counted: Option<Counted>,
+    pub(super) counted: Option<Counted>,
     /// What its subscriptions are told when it ends.
     pub(super) ends: CloseReason,
 }
@@ -139,6 +138,7 @@ impl Driver {
             running: None,
             request: None,
             tools: BTreeMap::new(),
+            beside: Beside::default(),
             accepting: BTreeMap::new(),
             taken: None,
             waiting: Vec::new(),
@@ -177,14 +177,14 @@ impl Driver {
         }
     }
 
-    /// Tries again to write down how what was cut has ended. What fails is logged, and due again.
-    pub(super) async fn settle_again(&mut self) {
-        let _ = self.settle().await;
-    }
-
     /// No turn runs, and no tool.
     pub(super) fn is_idle(&self) -> bool {
         self.machine.as_ref().is_none_or(Machine::is_idle) && self.tools.is_empty()
+    }
+
+    /// No tool of the session runs.
+    pub(super) fn no_tool_runs(&self) -> bool {
+        self.tools.is_empty()
     }
 
     /// The machine, loaded when it is not there, or when it works with another model than this turn's.
@@ -200,6 +200,7 @@ impl Driver {
         let settings = turn.settings(self.mode, self.project.policy(turn));
         let other = self.machine.as_ref().is_some_and(|machine| machine.is_idle() && !machine.works_with(&settings));
         if self.machine.is_none() || other {
+            self.drop_beside();
             self.generation += 1;
             self.machine = Some(load::machine(&self.store, &self.id, settings, &self.hub).await?);
             self.calibrate(turn.calibration);
@@ -246,6 +247,7 @@ impl Driver {
 
     /// The next turn loads the session anew.
     pub(super) fn forget_machine(&mut self) {
+        self.drop_beside();
         self.machine = None;
         self.running = None;
         self.generation += 1;
@@ -258,6 +260,7 @@ impl Driver {
     }
 
     fn forget_ended(&mut self, body: &InputBody) {
+        self.beside_ended(body);
         match body {
             InputBody::ToolFinished { call, .. } => {
                 self.tools.remove(call);
@@ -275,36 +278,6 @@ impl Driver {
         self.mode = mode.unwrap_or(self.mode);
         self.hub.publish(publication);
         Ok(())
-    }
-
-    /// The store could not follow: everybody who waits is told. Once nothing runs any more the turn's end is written, at
-    /// once or when the store works again, and the session is loaded anew when it is next needed.
-    fn store_failed(&mut self, error: &StoreError) {
-        tracing::error!(session = %self.id, %error, "a commit failed; the turn was ended");
-        for reply in std::mem::take(&mut self.accepting).into_values().flatten() {
-            reply.send(Err(load::store_error(error)));
-        }
-        self.turns.clear();
-        self.cut = Some(Cut::Store(error.to_string()));
-        self.activity.set_cut(true);
-    }
-
-    /// Writes down how what was cut has ended. On an error the next attempt is due a little later.
-    pub(super) async fn settle(&mut self) -> Result<(), StoreError> {
-        self.settle_at = None;
-        let Some(cut) = &self.cut else { return Ok(()) };
-        match load::recover_session(&self.store, &self.id, now(), &self.hub, cut).await {
-            Ok(()) => {
-                self.cut = None;
-                self.activity.set_cut(false);
-                Ok(())
-            }
-            Err(error) => {
-                tracing::warn!(session = %self.id, %error, "a cut turn could not be settled yet");
-                self.settle_at = Some(Instant::now() + SETTLE_AGAIN);
-                Err(error)
-            }
-        }
     }
 
     fn perform(&mut self, effect: Effect) {
@@ -329,6 +302,10 @@ impl Driver {
                     cancel.cancel();
                 }
             }
+            Effect::LoadHistory { from } => self.load_history(from),
+            Effect::CallSide(call) => self.call_side(*call),
+            Effect::StopSide(no) => self.stop_side(no),
+            Effect::CompactionTaken(result) => self.compaction_taken(result),
             Effect::Prepare(call) => {
                 let tool = self.project.shared.registry.get(&call.tool).cloned();
                 let result = Err(format!("The call could not be prepared: {FAULT}."));
@@ -428,7 +405,7 @@ impl Driver {
     }
 
     /// A turn runs.
-    fn count(&mut self) {
+    pub(super) fn count(&mut self) {
         if self.counted.is_none() {
             self.counted = Some(Counted::new(&self.project.shared.running_turns));
             self.activity.begin();
@@ -442,38 +419,6 @@ impl Driver {
     /// A burst of inputs was taken: clients are told once.
     pub(super) fn burst_over(&mut self) {
         self.hub.wake();
-    }
-
-    /// Something was done: tells those who wait for a turn's end, and when nothing runs forgets what only a turn needs.
-    pub(super) async fn rest(&mut self) {
-        let broken = self.machine.as_ref().is_some_and(Machine::is_broken);
-        let running = self.machine.as_ref().and_then(Machine::running_turn);
-        if self.is_idle() {
-            if broken {
-                self.machine = None;
-                self.generation += 1;
-                if self.settle().await.is_err() {
-                    let why = self.cut.as_ref().map_or("the store cannot be written", |cut| match cut {
-                        Cut::Store(why) => why,
-                        Cut::Crash | Cut::Fault | Cut::User | Cut::Model => "the store cannot be written",
-                    });
-                    let message = format!("the session could not be stored, so its turn was ended: {why}");
-                    self.hub.close(CloseReason::StoreFailed, &message);
-                }
-            }
-            self.running = None;
-            self.counted = None;
-            self.activity.end();
-        }
-        if !broken || self.is_idle() {
-            for (turn, reply) in std::mem::take(&mut self.waiting) {
-                if running == Some(turn) {
-                    self.waiting.push((turn, reply));
-                } else {
-                    let _ = reply.send(());
-                }
-            }
-        }
     }
 
     /// Ends what still works for the session.

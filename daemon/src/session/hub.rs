@@ -55,6 +55,13 @@ impl State {
         }
     }
 
+    /// Why the subscriptions were ended.
+    fn end(&self) -> Next {
+        let ended = || (CloseReason::SessionEnded, CloseReason::SessionEnded.message().to_owned());
+        let (reason, message) = self.closed.1.clone().unwrap_or_else(ended);
+        Next::Closed(reason, message)
+    }
+
     /// Whether what is told no more was the session's, which is deleted.
     fn is_deleted(&self) -> bool {
         matches!(self.closed.1, Some((CloseReason::SessionDeleted, _)))
@@ -222,13 +229,14 @@ impl Hub {
     /// What the client at `position` gets next; the position moves with it.
     pub fn next(&self, position: &mut Position) -> Next {
         let state = self.state();
-        let (generation, why) = &state.closed;
+        let (generation, _) = state.closed;
         let mut updates = Vec::new();
         if position.seq < state.head {
             let first = state.recent.front().map(|(event, _)| event.event.seq);
             let is_kept = first.is_some_and(|first| first <= position.seq.next());
-            if !is_kept && !state.is_deleted() {
-                return Next::Read(position.seq);
+            if !is_kept {
+                // What a client has missed of a session that is gone can be had nowhere: it is told so, with no gap before it.
+                return if state.is_deleted() { state.end() } else { Next::Read(position.seq) };
             }
             let missed = state.recent.iter().filter(|(event, _)| event.event.seq > position.seq);
             updates.extend(missed.map(|(event, _)| Update::Event(Box::new(event.clone()))));
@@ -248,12 +256,10 @@ impl Hub {
         // What waits is given first: a client that leaves with its daemon has then missed nothing.
         if !updates.is_empty() {
             Next::Updates(updates)
-        } else if position.generation == *generation {
+        } else if position.generation == generation {
             Next::Nothing
         } else {
-            let ended = || (CloseReason::SessionEnded, CloseReason::SessionEnded.message().to_owned());
-            let (reason, message) = why.clone().unwrap_or_else(ended);
-            Next::Closed(reason, message)
+            state.end()
         }
     }
 }
@@ -284,6 +290,8 @@ fn resolve(event: &Event, batch: &Batch) -> ResolvedEvent {
         }
         EventBody::TurnStarted { .. }
         | EventBody::TurnQueued { .. }
+        | EventBody::CompactionStarted { .. }
+        | EventBody::CompactionFinished { .. }
         | EventBody::ToolStarted { .. }
         | EventBody::TaskEnded { .. }
         | EventBody::StepStarted { .. }
@@ -299,7 +307,13 @@ fn resolve(event: &Event, batch: &Batch) -> ResolvedEvent {
         }
         _ => None,
     };
-    ResolvedEvent { event: event.clone(), item, projection, ask }
+    let given_up = match &event.body {
+        EventBody::CompactionFinished { epoch: Some(no), .. } => {
+            batch.epoch.as_ref().filter(|epoch| epoch.no == *no).map(|epoch| epoch.price.given_up)
+        }
+        _ => None,
+    };
+    ResolvedEvent { event: event.clone(), item, projection, ask, given_up }
 }
 
 /// About how many bytes a kept event holds.
@@ -414,7 +428,7 @@ mod tests {
     #[test]
     fn a_deleted_session_is_not_kept_for_a_client_that_does_not_read() {
         let hub = Hub::new(Seq(0));
-        let mut position = hub.position(Seq(0));
+        let (mut behind, mut near) = (hub.position(Seq(0)), hub.position(Seq(1)));
         let item = Item {
             no: ItemNo(1),
             turn: TurnNo(1),
@@ -428,8 +442,13 @@ mod tests {
         hub.publish(batch(2, EventBody::SessionChanged));
         hub.close(CloseReason::SessionDeleted, "the session was deleted");
         assert!(hub.state().recent_bytes < DELETED_BYTES);
-        assert_eq!(given(hub.next(&mut position)), ["#2"]);
-        assert!(matches!(hub.next(&mut position), Next::Closed(CloseReason::SessionDeleted, _)));
+        assert_eq!(given(hub.next(&mut near)), ["#2"]);
+        for position in [&mut near, &mut behind] {
+            assert!(
+                matches!(hub.next(position), Next::Closed(CloseReason::SessionDeleted, _)),
+                "no gap before the end"
+            );
+        }
     }
 
     #[test]

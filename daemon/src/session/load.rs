@@ -67,8 +67,9 @@ pub(super) async fn machine_at_rest(
 /// Adds the items of the view that were sent, so that they can be rendered for another wire.
 async fn take_sent(store: &ProjectStore, id: &SessionId, loaded: &mut Loaded) -> Result<(), ApiError> {
     let Some(epoch) = &loaded.view.epoch else { return Ok(()) };
-    let seen = loaded.view.last_request.as_ref().map(|row| row.last_item).unwrap_or_default();
-    let items = store.view_items(id, epoch.first_item).await.map_err(|error| store_error(&error))?;
+    let sent = loaded.view.last_request.as_ref().map(|row| row.last_item).unwrap_or_default();
+    let seen = loaded.view.carried_through.unwrap_or_default().max(sent);
+    let items = store.shaped_items(id, epoch.first_item, &epoch.shape).await.map_err(|error| store_error(&error))?;
     for item in items.into_iter().filter(|item| item.item.no <= seen) {
         loaded.view.projections.extend(item.projection.map(|shown| (shown.call, shown)));
         loaded.view.rerender.push(item.item);
@@ -164,6 +165,7 @@ fn loaded(view: LoadedView, grants: Vec<Rule>) -> Loaded {
             epoch: view.epoch,
             sent: view.messages,
             carried: view.carried,
+            carried_through: view.carried_through,
             last_usage: view.last_end.and_then(|end| end.usage),
             last_request: view.last_request,
             projections: view

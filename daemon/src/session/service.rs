@@ -36,6 +36,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OnceCell, mpsc};
 
+mod compact;
 mod configuration;
 mod create;
 mod find;
@@ -305,8 +306,12 @@ impl Service {
         self.check_open()?;
         let (_, store) = self.store_of(id).await?;
         let handle = self.live(id).await?;
+        let mut head = handle.hub.head();
+        if after > head {
+            // What was stored a moment ago may not be told yet, and can have been read.
+            head = head.max(store.session(id).await.map_err(|error| store_error(&error))?.counters.seq);
+        }
         let subscription = Subscription::new(id.clone(), handle.hub.clone(), store, after);
-        let head = handle.hub.head();
         if after > head {
             return Err(ApiError::new(
                 ApiErrorKind::InvalidParams,
@@ -321,6 +326,11 @@ impl Service {
 
     /// The running actor of a session, started when there is none.
     pub(super) async fn live(&self, id: &SessionId) -> Result<Handle, ApiError> {
+        // On the heap, or whoever waits for it would be as large as all that it does.
+        Box::pin(self.found_or_started(id)).await
+    }
+
+    async fn found_or_started(&self, id: &SessionId) -> Result<Handle, ApiError> {
         // Before the lock, which the settling of what a dead daemon left takes too.
         let (key, store) = self.store_of(id).await?;
         let sessions = &self.inner.sessions;

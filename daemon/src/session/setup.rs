@@ -1,6 +1,7 @@
 //! What sessions work with: shared by all of a daemon, by those of a project, and for one turn.
 
 use super::api::{ApiError, ApiErrorKind, Client, ProjectInfo};
+use super::beside::Summariser;
 use super::editors::Editors;
 use super::ground::Ground;
 use super::lasting::Lasting;
@@ -21,6 +22,7 @@ use crate::tool::{TestsEnv, ToolEnv};
 use crate::workspace::instructions;
 use crate::workspace::rules::{Sources, Texts, skills};
 use crate::workspace::{ClientFacts, Workspace};
+use plimsoll_core::compaction;
 use plimsoll_core::id::{ProjectKey, SessionId};
 use plimsoll_core::model::calibration::Calibration;
 use plimsoll_core::model::catalog::ModelProfile;
@@ -179,6 +181,9 @@ pub(super) struct TurnSetup {
     pub(super) text_warnings: Vec<String>,
     pub(super) language: Option<String>,
     pub(super) projection: Budget,
+    pub(super) compaction: compaction::Settings,
+    /// Who writes summaries, when not the session's model.
+    pub(super) summariser: Option<Box<Summariser>>,
     /// The session's plan file in text form.
     pub(super) plan_file: String,
     /// The session's folder in text form.
@@ -223,6 +228,8 @@ impl Project {
         let writable: Vec<PathBuf> = config.permissions.writable(home).iter().map(|path| canonical(path)).collect();
         let calibration = calibrations::known(&self.stores, &profile.id()).await;
         let sources = self.sources(&config, home);
+        let mut warnings = config.warnings.clone();
+        let (compaction, summariser) = self.compaction(client, &config, &endpoint, &mut warnings).await;
         let store = self.stores.open_project(&self.key).await.map_err(|error| store_error(&error))?;
         Ok(TurnSetup {
             calibration,
@@ -237,12 +244,14 @@ impl Project {
             allow: Vec::new(),
             mode: None,
             model: None,
-            warnings: config.warnings.clone(),
+            warnings,
             attachments: Vec::new(),
             prompts: Prompts { overrides: own.texts, ..chosen.texts.clone() },
             text_warnings: own.warnings,
             language: config.language.clone(),
             projection: config.budget(&model),
+            compaction,
+            summariser,
             plan_file: path::escape(self.plan_file(session).as_os_str().as_bytes()),
             session_dir: path::escape(session_dir.as_os_str().as_bytes()),
             tool_env: Arc::new(ToolEnv {
@@ -355,6 +364,7 @@ impl TurnSetup {
             prompts: self.prompts.clone(),
             language: self.language.clone(),
             projection: self.projection,
+            compaction: self.compaction.clone(),
             plan_file: self.plan_file.clone(),
             session_dir: self.session_dir.clone(),
         }
@@ -366,6 +376,8 @@ impl TurnSetup {
         self.endpoint = running.endpoint.clone();
         self.key.clone_from(&running.key);
         self.calibration = running.calibration;
+        self.compaction = running.compaction.clone();
+        self.summariser.clone_from(&running.summariser);
     }
 
     /// The surroundings now. What cannot be told is said in their place: a turn never fails for it.

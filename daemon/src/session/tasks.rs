@@ -42,7 +42,7 @@ pub(super) struct Mailbox {
 }
 
 impl Mailbox {
-    async fn send(&self, inputs: Vec<InputBody>) {
+    pub(super) async fn send(&self, inputs: Vec<InputBody>) {
         // A closed mailbox means that the session is gone, and with it whoever would want this.
         let _ = self.sender.send(Msg::Inputs { generation: self.generation, inputs }).await;
     }

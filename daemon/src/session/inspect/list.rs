@@ -8,6 +8,7 @@ use plimsoll_core::id::{EpochNo, RequestNo};
 use plimsoll_core::model::catalog::ModelProfile;
 use plimsoll_core::model::usage::Usage;
 use plimsoll_core::transcript::epoch::{Epoch, RequestRow, Segment};
+use plimsoll_core::transcript::side::SideRow;
 use std::collections::BTreeMap;
 
 /// What the list is made from: the epochs and the requests of a session, each oldest first.
@@ -188,6 +189,12 @@ pub(super) fn total(listed: &[Listed]) -> Total {
 pub(super) fn wire<'a>(epoch: &'a Epoch, row: &'a RequestRow, messages: &'a [Segment]) -> Wire<'a> {
     let Epoch { tools, system, preamble, .. } = epoch;
     Wire { params: &row.params, tools, system, preamble: preamble.len(), messages }
+}
+
+/// A request beside the conversation in its segments.
+pub(super) fn side_wire(row: &SideRow) -> Wire<'_> {
+    let SideRow { params, tools, system, messages, .. } = row;
+    Wire { params, tools, system, preamble: 0, messages }
 }
 
 fn wire_of<'a>(before: &'a Before<'_>) -> Wire<'a> {

@@ -5,10 +5,12 @@ mod dry;
 mod list;
 mod next;
 mod replay;
+mod side;
 mod value;
 
 pub use value::{
-    Ask, Break, Checked, Inspection, Kept, Listed, Of, RequestDetail, RequestPage, SegmentDetail, Since, Total,
+    Ask, Break, Checked, Inspection, Kept, Listed, Of, RequestDetail, RequestPage, SegmentDetail, SideDetail,
+    SideListed, SideTotal, Since, Total,
 };
 
-pub use crate::store::ProjectionStats;
+pub use crate::store::{LastSwitch, ProjectionStats};

@@ -2,18 +2,19 @@
 
 use super::list::wire;
 use super::value::{Ask, Inspection, Of, Since};
-use crate::config::{Config, Overrides};
+use crate::config::{Config, ConfigError, Overrides};
 use crate::session::actor::Msg;
 use crate::session::api::{ApiError, ApiErrorKind, Client};
+use crate::session::beside::transcript_path;
 use crate::session::driver::now;
 use crate::session::load::store_error;
 use crate::session::service::Service;
 use crate::session::setup::TurnSetup;
-use crate::store::{ProjectStore, RequestBody, RequestEntry, ViewItem};
+use crate::store::{LastSwitch, ProjectStore, RequestBody, RequestEntry, ViewItem};
 use plimsoll_core::context::cache::{Before, Expected, entries, expected};
 use plimsoll_core::context::compare::Wire;
 use plimsoll_core::context::explain::{Part, Request, Tail, explain, gathered, sources};
-use plimsoll_core::context::load::Room;
+use plimsoll_core::context::load::{LINES, Room};
 use plimsoll_core::id::{CallId, ItemNo, RequestNo, SessionId};
 use plimsoll_core::ingest::{self, Source};
 use plimsoll_core::model::catalog::{Catalog, ModelProfile};
@@ -23,6 +24,7 @@ use plimsoll_core::time::Timestamp;
 use plimsoll_core::transcript::batch::StoredProjection;
 use plimsoll_core::transcript::epoch::{Epoch, RequestRow, Segment};
 use plimsoll_core::transcript::item::Item;
+use plimsoll_core::transcript::shape::Shape;
 use plimsoll_core::turn::input::Prompt;
 use plimsoll_core::turn::preview::{Preview, Sends};
 use std::collections::BTreeMap;
@@ -65,7 +67,7 @@ impl Service {
         let environment = setup.collect(editor, dry.wanted().clone()).await;
         let sends = match dry.send(now(), environment) {
             Preview::Sends(sends) => sends,
-            Preview::Refused(why) => return Ok(Some(refused(id, &setup.profile, why))),
+            Preview::Refused(why) => return Ok(Some(refused(id, &setup.profile, setup.compaction.lines, why))),
         };
         let (_, store) = self.store_of(id).await?;
         explained(&store, id, &setup, *sends).await.map(Some)
@@ -94,7 +96,7 @@ impl Service {
         let rows: Vec<&RequestRow> =
             requests.iter().map(|entry| &entry.request).filter(|row| row.epoch == sent.epoch.no).collect();
         let looked = Looked { epoch: &sent.epoch, row: &sent.request, messages: &sent.messages, rows: &rows };
-        let (parts, bytes) = looked.parts(seen, &shown);
+        let (parts, bytes) = looked.parts(seen, &shown, &transcript_path(&store, id));
         let tokens = last.end.as_ref().and_then(|end| end.usage).map_or_else(|| sum(&parts), |usage| usage.input);
         let since = Since { items: since.iter().map(|item| item.no).collect(), tokens: gathered(since, &shown) };
         Ok(Inspection {
@@ -106,6 +108,9 @@ impl Service {
             bytes,
             tokens,
             room: Room::of(&profile),
+            lines: self.lines(client, &store.record().roots),
+            shape: sent.epoch.shape.clone(),
+            last_switch: last_switch(&store, id).await?,
             parts,
             read: read.segments,
             cached: looked.cached(),
@@ -118,13 +123,21 @@ impl Service {
     /// session's, as `provider/model`.
     pub(super) fn profile_of(&self, client: &Client, roots: &[PathBuf], model: &str, epoch: &Epoch) -> ModelProfile {
         let provider = model.split_once('/').map_or(model, |(provider, _)| provider);
-        let root = roots.first().map(PathBuf::as_path).filter(|root| Path::is_dir(root));
-        let config = Config::load_for(self.folders(), &client.env, root, &Overrides::default());
         let id = format!("{provider}/{}", epoch.model);
-        match config.map(|config| config.model(Some(&id))) {
+        match self.config_of(client, roots).map(|config| config.model(Some(&id))) {
             Ok(Ok((profile, _))) => profile,
             Ok(Err(_)) | Err(_) => Catalog::builtin().profile(provider, epoch.api, &epoch.model),
         }
+    }
+
+    /// The configuration of this client in a project whose folder may be gone.
+    pub(super) fn config_of(&self, client: &Client, roots: &[PathBuf]) -> Result<Config, ConfigError> {
+        let root = roots.first().map(PathBuf::as_path).filter(|root| Path::is_dir(root));
+        Config::load_for(self.folders(), &client.env, root, &Overrides::default())
+    }
+
+    fn lines(&self, client: &Client, roots: &[PathBuf]) -> [u8; 3] {
+        self.config_of(client, roots).map_or(LINES, |config| config.compaction(false).lines)
     }
 }
 
@@ -137,11 +150,9 @@ struct Looked<'a> {
 }
 
 impl Looked<'_> {
-    fn parts(&self, items: &[Item], shown: &BTreeMap<CallId, StoredProjection>) -> (Vec<Part>, u64) {
+    fn parts(&self, items: &[Item], shown: &BTreeMap<CallId, StoredProjection>, transcript: &str) -> (Vec<Part>, u64) {
         let api = self.epoch.api;
-        let tails: Vec<Tail<'_>> =
-            self.rows.iter().map(|row| Tail { last_item: row.last_item, segments: &row.tail }).collect();
-        let sources = sources(api, &tails, items, shown);
+        let sources = sources(api, &Tail::of(self.epoch, self.rows), items, shown, transcript);
         let wire = wire(self.epoch, self.row, self.messages);
         let request = Request { api, wire, marks: &self.row.marks, prompts: &self.epoch.prompts, sources: &sources };
         let body = request.body();
@@ -181,7 +192,7 @@ async fn explained(
     let of_epoch = requests.iter().map(|entry| &entry.request).filter(|row| row.epoch == sends.epoch.no);
     let rows: Vec<&RequestRow> = of_epoch.chain([row]).collect();
     let looked = Looked { epoch: &sends.epoch, row, messages: &sends.messages, rows: &rows };
-    let (parts, bytes) = looked.parts(&items, &shown);
+    let (parts, bytes) = looked.parts(&items, &shown, &transcript_path(store, id));
     Ok(Inspection {
         session: id.clone(),
         of: Of::Next,
@@ -191,6 +202,9 @@ async fn explained(
         bytes,
         tokens: sends.tokens,
         room: Room::of(profile),
+        lines: setup.compaction.lines,
+        shape: sends.epoch.shape.clone(),
+        last_switch: last_switch(store, id).await?,
         read: read.segments,
         cached: looked.cached(),
         parts,
@@ -199,7 +213,7 @@ async fn explained(
     })
 }
 
-fn refused(id: &SessionId, profile: &ModelProfile, why: String) -> Inspection {
+fn refused(id: &SessionId, profile: &ModelProfile, lines: [u8; 3], why: String) -> Inspection {
     Inspection {
         session: id.clone(),
         of: Of::Next,
@@ -209,6 +223,9 @@ fn refused(id: &SessionId, profile: &ModelProfile, why: String) -> Inspection {
         bytes: 0,
         tokens: 0,
         room: Room::of(profile),
+        lines,
+        shape: Shape::default(),
+        last_switch: None,
         parts: Vec::new(),
         read: 0,
         cached: 0,
@@ -247,6 +264,10 @@ fn cost(profile: &ModelProfile, tokens: u64, read: u64) -> Option<(f64, String)>
 
 fn sum(parts: &[Part]) -> u64 {
     parts.iter().map(|part| part.tokens).sum()
+}
+
+async fn last_switch(store: &ProjectStore, id: &SessionId) -> Result<Option<LastSwitch>, ApiError> {
+    store.last_switch(id).await.map_err(|error| store_error(&error))
 }
 
 pub(super) async fn body(store: &ProjectStore, id: &SessionId, no: RequestNo) -> Result<RequestBody, ApiError> {

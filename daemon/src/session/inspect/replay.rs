@@ -3,8 +3,10 @@
 
 use super::list::{self, Sent, wire};
 use super::next::{body, view_at};
+use super::side;
 use super::value::{Checked, RequestDetail, RequestPage, SegmentDetail};
 use crate::session::api::{ApiError, ApiErrorKind, Client};
+use crate::session::beside::transcript_path;
 use crate::session::load::store_error;
 use crate::session::service::Service;
 use crate::store::{ProjectStore, ProjectionStats, RequestBody};
@@ -14,7 +16,7 @@ use plimsoll_core::id::{CallId, ItemNo, RequestNo, SessionId};
 use plimsoll_core::model::codec;
 use plimsoll_core::model::request::Api;
 use plimsoll_core::transcript::batch::StoredProjection;
-use plimsoll_core::transcript::epoch::{RequestRow, chain, request_hash};
+use plimsoll_core::transcript::epoch::{Epoch, RequestRow, chain, request_hash};
 use plimsoll_core::transcript::item::Item;
 use std::collections::BTreeMap;
 
@@ -29,12 +31,15 @@ impl Service {
     ) -> Result<RequestPage, ApiError> {
         let (sent, store) = self.sent(id).await?;
         let mut listed = self.listed(client, id, &sent, &store).await?;
-        let total = list::total(&listed);
+        let mut total = list::total(&listed);
         listed.retain(|one| before.is_none_or(|before| one.no < before));
         let first = listed.len().saturating_sub(limit);
         let requests = listed.split_off(first);
         let next_before = requests.first().map(|one| one.no).filter(|_| !listed.is_empty());
-        Ok(RequestPage { requests, next_before, total })
+        let all = self.side_listed(client, id, &store).await?;
+        total.side = side::total(&all);
+        let side = if before.is_none() { all } else { Vec::new() };
+        Ok(RequestPage { requests, side, next_before, total })
     }
 
     /// One request with its segments, whose hashes were compared. With `check` its messages are also made anew from their
@@ -55,11 +60,12 @@ impl Service {
         let listed = listed.ok_or_else(|| no_request(no, None))?;
         let rows: Vec<&RequestRow> = sent.of_epoch(&replayed.request).collect();
         let (items, shown) = view_at(&store, id, &replayed.epoch, replayed.request.last_item).await?;
+        let transcript = transcript_path(&store, id);
         Ok(RequestDetail {
             listed,
             hash: replayed.request.hash,
-            segments: segments(&replayed, &rows, &items, &shown),
-            checked: check.then(|| checked(replayed.epoch.api, &rows, &items, &shown)),
+            segments: segments(&replayed, &rows, &items, &shown, &transcript),
+            checked: check.then(|| checked(&replayed.epoch, &rows, &items, &shown, &transcript)),
         })
     }
 
@@ -123,22 +129,19 @@ fn no_request(no: RequestNo, last: Option<RequestNo>) -> ApiError {
     ApiError::new(ApiErrorKind::NotFound, message).hint(hint)
 }
 
-fn tails<'a>(rows: &[&'a RequestRow]) -> Vec<Tail<'a>> {
-    rows.iter().map(|row| Tail { last_item: row.last_item, segments: &row.tail }).collect()
-}
-
 fn segments(
     replayed: &RequestBody,
     rows: &[&RequestRow],
     items: &[Item],
     shown: &BTreeMap<CallId, StoredProjection>,
+    transcript: &str,
 ) -> Vec<SegmentDetail> {
     let wire = wire(&replayed.epoch, &replayed.request, &replayed.messages);
     let marked = match replayed.epoch.api {
         Api::AnthropicMessages => entries(&wire, &replayed.request.marks),
         Api::OpenaiChat | Api::Offline => Vec::new(),
     };
-    let sources = sources(replayed.epoch.api, &tails(rows), items, shown);
+    let sources = sources(replayed.epoch.api, &Tail::of(&replayed.epoch, rows), items, shown, transcript);
     let head = wire.tools.len() + wire.system.len() + wire.preamble;
     let mut so_far = request_hash(&replayed.request.params, []);
     let detail = |(at, (layer, segment)): (usize, _)| {
@@ -161,13 +164,20 @@ fn segments(
 }
 
 /// Compares what the present code makes of the items with what was sent, but for what an older version of it wrote.
-fn checked(api: Api, rows: &[&RequestRow], items: &[Item], shown: &BTreeMap<CallId, StoredProjection>) -> Checked {
+fn checked(
+    epoch: &Epoch,
+    rows: &[&RequestRow],
+    items: &[Item],
+    shown: &BTreeMap<CallId, StoredProjection>,
+    transcript: &str,
+) -> Checked {
     let mut ours: Vec<bool> = Vec::new();
     for row in rows {
         ours.extend(row.tail.iter().map(|_| row.codec == codec::VERSION));
     }
     let older = ours.iter().filter(|ours| !**ours).count();
     let is_ours = |difference: &Difference| ours.get(difference.message).copied().unwrap_or(true);
-    let differences = differences(api, &tails(rows), items, shown).into_iter().filter(is_ours).collect();
+    let differences =
+        differences(epoch.api, &Tail::of(epoch, rows), items, shown, transcript).into_iter().filter(is_ours).collect();
     Checked { messages: ours.len() - older, older, differences }
 }

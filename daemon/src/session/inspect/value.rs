@@ -1,5 +1,6 @@
 //! What is told of requests: plain values.
 
+use crate::store::{LastSwitch, SideEntry};
 use plimsoll_core::context::compare::Layer;
 use plimsoll_core::context::explain::{Difference, Part};
 use plimsoll_core::context::load::Room;
@@ -7,6 +8,7 @@ use plimsoll_core::id::{EpochNo, ItemNo, RequestNo, SessionId, StepNo, TurnNo};
 use plimsoll_core::model::usage::Usage;
 use plimsoll_core::time::Timestamp;
 use plimsoll_core::transcript::epoch::{EpochCause, Hash};
+use plimsoll_core::transcript::shape::Shape;
 use plimsoll_core::workspace::Attachment;
 
 /// A prompt that somebody thinks of.
@@ -48,6 +50,12 @@ pub struct Inspection {
     pub tokens: u64,
     /// The window.
     pub room: Room,
+    /// Per cent of load at which the history is shortened.
+    pub lines: [u8; 3],
+    /// What of the history it shows in short.
+    pub shape: Shape,
+    /// What the newest compaction of the session did.
+    pub last_switch: Option<LastSwitch>,
     /// Its parts; their bytes add up to `bytes`.
     pub parts: Vec<Part>,
     /// Segments, from the first on, that are expected to be read from the cache.
@@ -74,6 +82,8 @@ pub struct Since {
 pub struct RequestPage {
     /// The requests, ascending.
     pub requests: Vec<Listed>,
+    /// Those beside the conversation, ascending; with the newest page only.
+    pub side: Vec<SideListed>,
     /// Give it as `before` for the page before; none at the beginning.
     pub next_before: Option<RequestNo>,
     /// All of the session.
@@ -95,6 +105,41 @@ pub struct Total {
     pub breaks: u64,
     /// US dollars of those with a known price, with the day of the price.
     pub cost: Option<(f64, String)>,
+    /// What those beside the conversation come to; none where there are none.
+    pub side: Option<SideTotal>,
+}
+
+/// What the requests beside a conversation come to.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SideTotal {
+    /// How many.
+    pub requests: u64,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Reported tokens.
+    pub usage: Usage,
+    /// US dollars of those with a known price.
+    pub cost: Option<f64>,
+}
+
+/// One request beside the conversation in the list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SideListed {
+    /// What is stored of it.
+    pub entry: SideEntry,
+    /// US dollars.
+    pub cost: Option<f64>,
+}
+
+/// One with its segments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SideDetail {
+    /// As in the list.
+    pub listed: SideListed,
+    /// The stored hash.
+    pub hash: Hash,
+    /// Its segments in the order of the body.
+    pub segments: Vec<SegmentDetail>,
 }
 
 /// One request in the list.

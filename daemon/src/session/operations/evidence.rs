@@ -94,18 +94,22 @@ async fn look_at(env: &Arc<ToolEnv>, target: String) -> Result<SeenFile, String>
 /// What is known of a command. Blocking.
 fn command(operation: &Operation, began: Option<Timestamp>, env: &ToolEnv) -> Vec<String> {
     let mut lines = Vec::new();
+    let log_file = env.session_dir.join("artifacts").join(format!("{}.log", operation.call));
     if operation.state == OpState::Unknown {
-        lines.push(process(operation.process.as_ref()));
+        let printed = std::fs::metadata(&log_file).is_ok_and(|metadata| metadata.len() > 0);
+        lines.push(process(operation.process.as_ref(), printed));
     }
-    lines.extend(log(&env.session_dir.join("artifacts").join(format!("{}.log", operation.call))));
+    lines.extend(log(&log_file));
     if let Some(began) = began.filter(|_| operation.state == OpState::Unknown) {
         lines.extend(changed(began, env));
     }
     lines
 }
 
-fn process(mark: Option<&ProcessMark>) -> String {
+fn process(mark: Option<&ProcessMark>, printed: bool) -> String {
     match mark {
+        // The daemon died before it could note the process.
+        None if printed => "No process of it is known; it has begun, for it has printed something.".to_owned(),
         None => "No process of it is known: it may not have begun.".to_owned(),
         Some(mark) if table::find(mark).is_some() => format!("Its process {} still runs.", mark.pid),
         Some(mark) if mark.boot_id != table::boot_id() => {
