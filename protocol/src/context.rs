@@ -67,6 +67,9 @@ pub struct Inspection {
     pub window: Window,
     /// The layers in their order.
     pub layers: Vec<LayerInfo>,
+    /// What of the history it shows in short; absent where it shows all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortened: Option<Shortened>,
     /// Items that came since, while a turn runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Since>,
@@ -76,6 +79,87 @@ pub struct Inspection {
     /// The day on which the price was read, `YYYY-MM-DD`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_as_of: Option<String>,
+}
+
+/// What of the history the model sees in short.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Shortened {
+    /// Results that are shown cut.
+    pub results_cut: u64,
+    /// The last turn that is shown as one line, or in part; the user's own messages are whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns_through: Option<u64>,
+    /// The summary of the beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Summary>,
+    /// What the last compaction did; absent where it has left the view.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<LastCompaction>,
+}
+
+/// The summary that stands for the beginning of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// Bytes of its text.
+    pub bytes: u64,
+    /// The last turn that it stands for.
+    pub through_turn: u64,
+    /// The last step of that turn; absent: all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through_step: Option<u64>,
+    /// The last item that it stands for.
+    pub last_item: u64,
+}
+
+/// What a compaction did. The words are those of the event `compactionFinished`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LastCompaction {
+    /// The epoch that it opened.
+    pub epoch: u64,
+    /// When.
+    pub at: i64,
+    /// Why.
+    pub cause: String,
+    /// What was done.
+    pub levels: Vec<String>,
+    /// Tokens of the next request before it.
+    pub before: u64,
+    /// And after it, estimated.
+    pub after: u64,
+    /// What the model could take at a load of 1.
+    pub usable: u64,
+    /// Tokens in the provider's cache that were of no use any more.
+    pub given_up: u64,
+    /// Where the summary is from, when it wrote one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Milliseconds that the conversation stood still for it.
+    pub waited_ms: u64,
+}
+
+/// Parameters of `context/compact`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactParams {
+    /// The session.
+    pub session: String,
+    /// What a summary should keep above all, in the user's words; at most 4,000 bytes.
+    #[serde(default)]
+    pub focus: Option<String>,
+    /// Calls with the same key, in this session, begin one compaction.
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
+}
+
+/// Result of `context/compact`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactResult {
+    /// It has begun, or is done before the running turn's next request; its end is an event.
+    pub started: bool,
 }
 
 /// Which request is inspected.
@@ -169,7 +253,7 @@ pub struct Since {
 
 #[cfg(any(feature = "server", feature = "client"))]
 mod api {
-    use super::{Inspection, PreviewFile};
+    use super::{CompactResult, Inspection, PreviewFile};
     use jsonrpsee::proc_macros::rpc;
 
     /// What the model sees.
@@ -199,6 +283,15 @@ mod api {
             files: Option<Vec<PreviewFile>>,
             model: Option<String>,
         ) -> jsonrpsee::core::RpcResult<Inspection>;
+
+        /// Has the history shortened for the model.
+        #[method(name = "compact", param_kind = map, with_extensions)]
+        async fn compact(
+            &self,
+            session: String,
+            focus: Option<String>,
+            #[argument(rename = "idempotencyKey")] idempotency_key: Option<String>,
+        ) -> jsonrpsee::core::RpcResult<CompactResult>;
     }
 }
 

@@ -188,6 +188,45 @@ pub enum Event {
     },
     /// Durable. The task changed; see `task/get`.
     TaskChanged {},
+    /// Durable. The history is about to be shortened for the model, and the conversation waits for it.
+    CompactionStarted {
+        /// Why: `load`, `manual`, `turns`, `tooLong`, `modelChanged` or `cold`; there may be others.
+        cause: String,
+    },
+    /// Durable. That is over; without `epoch` nothing was shortened.
+    CompactionFinished {
+        /// The epoch that it opened.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        epoch: Option<u64>,
+        /// What was done, in this order: `snip` (old results are cut), `prune` (old turns are a line each), `summarize`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        levels: Vec<String>,
+        /// Tokens of the next request before it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<u64>,
+        /// And after it, estimated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<u64>,
+        /// The difference.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        freed: Option<u64>,
+        /// What the model can take at a load of 1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usable: Option<u64>,
+        /// Tokens in the provider's cache that are of no use any more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        given_up: Option<u64>,
+        /// Where a summary that was written is from: `fork` (the session's model, on its own prefix), `independent` (a call of
+        /// its own) or `host` (the store alone).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<String>,
+        /// Milliseconds that the conversation stood still for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waited_ms: Option<u64>,
+        /// For people: why nothing was shortened.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
     /// Durable. Title, mode or model of the session changed.
     SessionChanged {
         /// The session as it is now; absent when it was deleted meanwhile.

@@ -25,11 +25,48 @@ pub struct ListParams {
 pub struct ListResult {
     /// The requests, ascending.
     pub requests: Vec<RequestInfo>,
+    /// Requests beside the conversation, such as for a summary, ascending; with the newest page only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub side: Vec<SideInfo>,
     /// Give it as `before` for the page before this one; absent at the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_before: Option<u64>,
     /// All requests of the session together.
     pub total: Total,
+}
+
+/// One request beside the conversation. It is no part of the view, and has numbers of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SideInfo {
+    /// Its number among the session's side requests.
+    pub side: u64,
+    /// What it was for: `summary`.
+    pub purpose: String,
+    /// When it was sent.
+    pub at: i64,
+    /// The epoch at that time.
+    pub epoch: u64,
+    /// The last item that it knew.
+    pub last_item: u64,
+    /// The request of the conversation that it begins with, byte for byte; absent: it stood alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<u64>,
+    /// The provider's name of the model.
+    pub model: String,
+    /// Bytes of its body.
+    pub bytes: u64,
+    /// Its tokens, estimated.
+    pub tokens: u64,
+    /// What the provider reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// US dollars; absent when usage or price is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// Why it failed, or could not be used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 /// What all requests of a session come to.
@@ -46,12 +83,30 @@ pub struct Total {
     pub cached_expected: u64,
     /// Requests that did not go on from the one before, the first not counted.
     pub breaks: u64,
+    /// Requests beside the conversation; they are not among the figures above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side: Option<SideTotal>,
     /// US dollars of those with a known price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
     /// The day on which the price was read, `YYYY-MM-DD`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_as_of: Option<String>,
+}
+
+/// What the requests beside a conversation come to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SideTotal {
+    /// How many.
+    pub requests: u64,
+    /// Bytes that were sent.
+    pub bytes: u64,
+    /// Reported tokens.
+    pub usage: Usage,
+    /// US dollars of those with a known price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
 }
 
 /// One request.
@@ -127,15 +182,19 @@ pub struct Break {
     pub lost_tokens: u64,
 }
 
-/// Parameters of `request/get`.
+/// Parameters of `request/get`. One of `request` and `side` is given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GetParams {
     /// The session.
     pub session: String,
     /// The request's number.
-    pub request: u64,
-    /// Also make its messages anew from their items and compare.
+    #[serde(default)]
+    pub request: Option<u64>,
+    /// The number of one beside the conversation.
+    #[serde(default)]
+    pub side: Option<u64>,
+    /// Also make its messages anew from their items and compare; of `request` only.
     #[serde(default)]
     pub check: Option<bool>,
 }
@@ -144,8 +203,15 @@ pub struct GetParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GetResult {
-    /// The request as in `request/list`.
-    pub info: RequestInfo,
+    /// The request as in `request/list`; absent for one beside the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub info: Option<RequestInfo>,
+    /// The one beside the conversation as in `request/list`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side: Option<SideInfo>,
+    /// What the model wrote, of one beside the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
     /// The stored hash over parameters and segments, which the stored segments were compared with.
     pub hash: String,
     /// Its segments in the order of the body.
@@ -200,14 +266,18 @@ pub struct Difference {
     pub what: String,
 }
 
-/// Parameters of `request/replay`.
+/// Parameters of `request/replay`. One of `request` and `side` is given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayParams {
     /// The session.
     pub session: String,
     /// The request's number.
-    pub request: u64,
+    #[serde(default)]
+    pub request: Option<u64>,
+    /// The number of one beside the conversation.
+    #[serde(default)]
+    pub side: Option<u64>,
     /// Where to begin, in bytes of the body; `nextOffset` of the page before.
     #[serde(default)]
     pub offset: Option<u64>,
@@ -311,7 +381,8 @@ mod api {
         async fn get(
             &self,
             session: String,
-            request: u64,
+            request: Option<u64>,
+            side: Option<u64>,
             check: Option<bool>,
         ) -> jsonrpsee::core::RpcResult<GetResult>;
 
@@ -320,7 +391,8 @@ mod api {
         async fn replay(
             &self,
             session: String,
-            request: u64,
+            request: Option<u64>,
+            side: Option<u64>,
             offset: Option<u64>,
             limit: Option<u32>,
         ) -> jsonrpsee::core::RpcResult<ReplayResult>;

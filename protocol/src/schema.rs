@@ -101,6 +101,7 @@ fn methods(types: &mut SchemaGenerator) -> Map<String, Value> {
         "operation/inspect": operation::InspectParams => operation::Operation;
         "operation/resolve": operation::ResolveParams => operation::Operation;
         "context/inspect": context::InspectParams => context::Inspection;
+        "context/compact": context::CompactParams => context::CompactResult;
         "context/preview": context::PreviewParams => context::Inspection;
         "request/list": request::ListParams => request::ListResult;
         "request/get": request::GetParams => request::GetResult;

@@ -1,5 +1,5 @@
 // Made by `node generate.mjs` from ../schema/plimsoll.schema.json: change the Rust types, not this file.
-// schema: c20bd2b4145a4a40
+// schema: 230eb523de785bc3
 
 /**
  * The version of the protocol that these types describe.
@@ -85,6 +85,7 @@ export interface Methods {
   "operation/inspect": { params: OperationInspectParams; result: Operation };
   "operation/resolve": { params: OperationResolveParams; result: Operation };
   "context/inspect": { params: ContextInspectParams; result: Inspection };
+  "context/compact": { params: ContextCompactParams; result: ContextCompactResult };
   "context/preview": { params: ContextPreviewParams; result: Inspection };
   "request/list": { params: RequestListParams; result: RequestListResult };
   "request/get": { params: RequestGetParams; result: RequestGetResult };
@@ -698,6 +699,57 @@ export type SessionEvent = {
     }
   | {
       type: "taskChanged";
+    }
+  | {
+      type: "compactionStarted";
+      /**
+       * Why: `load`, `manual`, `turns`, `tooLong`, `modelChanged` or `cold`; there may be others.
+       */
+      cause: string;
+    }
+  | {
+      type: "compactionFinished";
+      /**
+       * The epoch that it opened.
+       */
+      epoch?: number | null;
+      /**
+       * What was done, in this order: `snip` (old results are cut), `prune` (old turns are a line each), `summarize`.
+       */
+      levels?: string[];
+      /**
+       * Tokens of the next request before it.
+       */
+      before?: number | null;
+      /**
+       * And after it, estimated.
+       */
+      after?: number | null;
+      /**
+       * The difference.
+       */
+      freed?: number | null;
+      /**
+       * What the model can take at a load of 1.
+       */
+      usable?: number | null;
+      /**
+       * Tokens in the provider's cache that are of no use any more.
+       */
+      givenUp?: number | null;
+      /**
+       * Where a summary that was written is from: `fork` (the session's model, on its own prefix), `independent` (a call of
+       * its own) or `host` (the store alone).
+       */
+      summary?: string | null;
+      /**
+       * Milliseconds that the conversation stood still for it.
+       */
+      waitedMs?: number | null;
+      /**
+       * For people: why nothing was shortened.
+       */
+      message?: string | null;
     }
   | {
       type: "sessionChanged";
@@ -2976,6 +3028,10 @@ export interface Inspection {
    */
   layers: LayerInfo[];
   /**
+   * What of the history it shows in short; absent where it shows all of it.
+   */
+  shortened?: Shortened | null;
+  /**
    * Items that came since, while a turn runs.
    */
   since?: Since | null;
@@ -3089,6 +3145,93 @@ export interface ItemRange {
   last: number;
 }
 /**
+ * What of the history the model sees in short.
+ */
+export interface Shortened {
+  /**
+   * Results that are shown cut.
+   */
+  resultsCut: number;
+  /**
+   * The last turn that is shown as one line, or in part; the user's own messages are whole.
+   */
+  turnsThrough?: number | null;
+  /**
+   * The summary of the beginning.
+   */
+  summary?: Summary | null;
+  /**
+   * What the last compaction did; absent where it has left the view.
+   */
+  last?: LastCompaction | null;
+}
+/**
+ * The summary that stands for the beginning of a conversation.
+ */
+export interface Summary {
+  /**
+   * Bytes of its text.
+   */
+  bytes: number;
+  /**
+   * The last turn that it stands for.
+   */
+  throughTurn: number;
+  /**
+   * The last step of that turn; absent: all of it.
+   */
+  throughStep?: number | null;
+  /**
+   * The last item that it stands for.
+   */
+  lastItem: number;
+}
+/**
+ * What a compaction did. The words are those of the event `compactionFinished`.
+ */
+export interface LastCompaction {
+  /**
+   * The epoch that it opened.
+   */
+  epoch: number;
+  /**
+   * When.
+   */
+  at: number;
+  /**
+   * Why.
+   */
+  cause: string;
+  /**
+   * What was done.
+   */
+  levels: string[];
+  /**
+   * Tokens of the next request before it.
+   */
+  before: number;
+  /**
+   * And after it, estimated.
+   */
+  after: number;
+  /**
+   * What the model could take at a load of 1.
+   */
+  usable: number;
+  /**
+   * Tokens in the provider's cache that were of no use any more.
+   */
+  givenUp: number;
+  /**
+   * Where the summary is from, when it wrote one.
+   */
+  summary?: string | null;
+  /**
+   * Milliseconds that the conversation stood still for it.
+   */
+  waitedMs: number;
+}
+/**
  * What came after the inspected request.
  */
 export interface Since {
@@ -3100,6 +3243,32 @@ export interface Since {
    * Their estimated tokens in the view.
    */
   tokens: number;
+}
+/**
+ * Parameters of `context/compact`.
+ */
+export interface ContextCompactParams {
+  /**
+   * The session.
+   */
+  session: string;
+  /**
+   * What a summary should keep above all, in the user's words; at most 4,000 bytes.
+   */
+  focus?: string | null;
+  /**
+   * Calls with the same key, in this session, begin one compaction.
+   */
+  idempotencyKey?: string | null;
+}
+/**
+ * Result of `context/compact`.
+ */
+export interface ContextCompactResult {
+  /**
+   * It has begun, or is done before the running turn's next request; its end is an event.
+   */
+  started: boolean;
 }
 /**
  * Parameters of `context/preview`.
@@ -3160,6 +3329,10 @@ export interface RequestListResult {
    * The requests, ascending.
    */
   requests: RequestInfo[];
+  /**
+   * Requests beside the conversation, such as for a summary, ascending; with the newest page only.
+   */
+  side?: SideInfo[];
   /**
    * Give it as `before` for the page before this one; absent at the beginning.
    */
@@ -3303,6 +3476,59 @@ export interface Break {
   lostTokens: number;
 }
 /**
+ * One request beside the conversation. It is no part of the view, and has numbers of its own.
+ */
+export interface SideInfo {
+  /**
+   * Its number among the session's side requests.
+   */
+  side: number;
+  /**
+   * What it was for: `summary`.
+   */
+  purpose: string;
+  /**
+   * When it was sent.
+   */
+  at: number;
+  /**
+   * The epoch at that time.
+   */
+  epoch: number;
+  /**
+   * The last item that it knew.
+   */
+  lastItem: number;
+  /**
+   * The request of the conversation that it begins with, byte for byte; absent: it stood alone.
+   */
+  base?: number | null;
+  /**
+   * The provider's name of the model.
+   */
+  model: string;
+  /**
+   * Bytes of its body.
+   */
+  bytes: number;
+  /**
+   * Its tokens, estimated.
+   */
+  tokens: number;
+  /**
+   * What the provider reported.
+   */
+  usage?: Usage | null;
+  /**
+   * US dollars; absent when usage or price is not known.
+   */
+  cost?: number | null;
+  /**
+   * Why it failed, or could not be used.
+   */
+  error?: string | null;
+}
+/**
  * What all requests of a session come to.
  */
 export interface Total {
@@ -3327,6 +3553,10 @@ export interface Total {
    */
   breaks: number;
   /**
+   * Requests beside the conversation; they are not among the figures above.
+   */
+  side?: SideTotal | null;
+  /**
    * US dollars of those with a known price.
    */
   cost?: number | null;
@@ -3336,7 +3566,28 @@ export interface Total {
   priceAsOf?: string | null;
 }
 /**
- * Parameters of `request/get`.
+ * What the requests beside a conversation come to.
+ */
+export interface SideTotal {
+  /**
+   * How many.
+   */
+  requests: number;
+  /**
+   * Bytes that were sent.
+   */
+  bytes: number;
+  /**
+   * Reported tokens.
+   */
+  usage: Usage;
+  /**
+   * US dollars of those with a known price.
+   */
+  cost?: number | null;
+}
+/**
+ * Parameters of `request/get`. One of `request` and `side` is given.
  */
 export interface RequestGetParams {
   /**
@@ -3346,9 +3597,13 @@ export interface RequestGetParams {
   /**
    * The request's number.
    */
-  request: number;
+  request?: number | null;
   /**
-   * Also make its messages anew from their items and compare.
+   * The number of one beside the conversation.
+   */
+  side?: number | null;
+  /**
+   * Also make its messages anew from their items and compare; of `request` only.
    */
   check?: boolean | null;
 }
@@ -3357,9 +3612,17 @@ export interface RequestGetParams {
  */
 export interface RequestGetResult {
   /**
-   * The request as in `request/list`.
+   * The request as in `request/list`; absent for one beside the conversation.
    */
-  info: RequestInfo;
+  info?: RequestInfo | null;
+  /**
+   * The one beside the conversation as in `request/list`.
+   */
+  side?: SideInfo | null;
+  /**
+   * What the model wrote, of one beside the conversation.
+   */
+  answer?: string | null;
   /**
    * The stored hash over parameters and segments, which the stored segments were compared with.
    */
@@ -3441,7 +3704,7 @@ export interface Difference {
   what: string;
 }
 /**
- * Parameters of `request/replay`.
+ * Parameters of `request/replay`. One of `request` and `side` is given.
  */
 export interface RequestReplayParams {
   /**
@@ -3451,7 +3714,11 @@ export interface RequestReplayParams {
   /**
    * The request's number.
    */
-  request: number;
+  request?: number | null;
+  /**
+   * The number of one beside the conversation.
+   */
+  side?: number | null;
   /**
    * Where to begin, in bytes of the body; `nextOffset` of the page before.
    */

@@ -176,6 +176,7 @@ fn body(body: &ItemBody, projection: Option<&str>) -> transcript::ItemBody {
                 MetaCause::PlanModeStill => "planModeStill",
                 MetaCause::PlanModeLeft => "planModeLeft",
                 MetaCause::TodosStale => "todosStale",
+                MetaCause::Compacted => "compacted",
                 MetaCause::GoesOn => "goesOn",
             };
             transcript::ItemBody::Meta { cause: cause.to_owned(), text: meta.text.clone() }
@@ -206,6 +207,7 @@ fn body(body: &ItemBody, projection: Option<&str>) -> transcript::ItemBody {
                 NoticeCause::Limit => "limit",
                 NoticeCause::ModelChanged => "modelChanged",
                 NoticeCause::Undone => "undone",
+                NoticeCause::Compaction => "compaction",
                 NoticeCause::Info => "info",
             };
             transcript::ItemBody::Notice { cause: cause.to_owned(), text: notice.text.clone() }
@@ -446,6 +448,11 @@ fn durable(resolved: &ResolvedEvent, info: Option<&SessionInfo>) -> Result<event
         }
         EventBody::OperationChanged { call } => event::Event::OperationChanged { call: call.to_string() },
         EventBody::TaskChanged => event::Event::TaskChanged {},
+        EventBody::CompactionStarted { cause } => event::Event::CompactionStarted { cause: context::word(cause) },
+        EventBody::CompactionFinished { epoch, facts, message } => {
+            let epoch = epoch.map(|epoch| epoch.0);
+            context::compaction_finished(epoch, facts.as_ref(), resolved.given_up, message.clone())
+        }
         EventBody::SessionChanged => event::Event::SessionChanged { info: info.map(|info| Box::new(session(info))) },
     })
 }

@@ -42,7 +42,13 @@ fn command() -> Body {
 }
 
 fn event_of(body: EventBody) -> ResolvedEvent {
-    ResolvedEvent { event: Event { seq: Seq(3), at: Timestamp(8), body }, item: None, projection: None, ask: None }
+    ResolvedEvent {
+        event: Event { seq: Seq(3), at: Timestamp(8), body },
+        item: None,
+        projection: None,
+        ask: None,
+        given_up: None,
+    }
 }
 
 fn check(resolved: ResolvedEvent, expected: Value) {

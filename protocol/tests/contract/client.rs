@@ -408,25 +408,31 @@ async fn context_calls(recorder: &Recorder, expect: &mut impl FnMut(&str, &dyn e
     let context::PreviewParams { session, text, files, model } = p;
     let _ = recorder.preview(session, text, files, model).await;
 
+    let p = context::CompactParams { session: "s".into(), focus: some("f"), idempotency_key: some("k") };
+    expect("context/compact", &p);
+    let context::CompactParams { session, focus, idempotency_key } = p;
+    let _ = recorder.compact(session, focus, idempotency_key).await;
+
     let p = request::ListParams { session: "s".into(), before: Some(9), limit: Some(2) };
     expect("request/list", &p);
     let request::ListParams { session, before, limit } = p;
     let _ = RequestApiClient::list(recorder, session, before, limit).await;
 
-    let p = request::GetParams { session: "s".into(), request: 3, check: Some(true) };
+    let p = request::GetParams { session: "s".into(), request: Some(3), side: Some(1), check: Some(true) };
     expect("request/get", &p);
-    let request::GetParams { session, request, check } = p;
-    let _ = RequestApiClient::get(recorder, session, request, check).await;
+    let request::GetParams { session, request, side, check } = p;
+    let _ = RequestApiClient::get(recorder, session, request, side, check).await;
 
     let p = request::ProjectionsParams { session: "s".into(), all: Some(true) };
     expect("request/projections", &p);
     let request::ProjectionsParams { session, all } = p;
     let _ = recorder.projections(session, all).await;
 
-    let p = request::ReplayParams { session: "s".into(), request: 3, offset: Some(1), limit: Some(2) };
+    let p =
+        request::ReplayParams { session: "s".into(), request: Some(3), side: Some(1), offset: Some(1), limit: Some(2) };
     expect("request/replay", &p);
-    let request::ReplayParams { session, request, offset, limit } = p;
-    let _ = recorder.replay(session, request, offset, limit).await;
+    let request::ReplayParams { session, request, side, offset, limit } = p;
+    let _ = recorder.replay(session, request, side, offset, limit).await;
 }
 
 mod erased {

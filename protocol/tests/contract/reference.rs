@@ -59,6 +59,7 @@ check! {
     "checkpoint/restore": checkpoint::RestoreParams => checkpoint::RestoreResult;
     "config/get": config::GetParams => config::GetResult;
     "config/set": config::SetParams => config::SetResult;
+    "context/compact": context::CompactParams => context::CompactResult;
     "context/inspect": context::InspectParams => context::Inspection;
     "context/preview": context::PreviewParams => context::Inspection;
     "daemon/status": daemon::StatusParams => daemon::DaemonStatus;

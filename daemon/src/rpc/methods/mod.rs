@@ -80,7 +80,7 @@ pub fn module(service: Service, life: Life) -> Methods {
         evidence::Methods { service: service.clone() }.into_rpc().into(),
         checkpoint::Methods { service: service.clone() }.into_rpc().into(),
         operation::Methods { service: service.clone() }.into_rpc().into(),
-        context::Methods { service: service.clone() }.into_rpc().into(),
+        context::Methods { service: service.clone(), compacted: repeat::Repeats::default() }.into_rpc().into(),
         config::Methods { service: service.clone() }.into_rpc().into(),
         model::Methods { service: service.clone() }.into_rpc().into(),
         auth::Methods { service: service.clone() }.into_rpc().into(),

@@ -5,7 +5,8 @@ use super::super::{from_wire, to_wire};
 use crate::session::service::Service;
 use jsonrpsee_core::server::Extensions;
 use jsonrpsee_core::{RpcResult, async_trait};
-use plimsoll_core::id::RequestNo;
+use jsonrpsee_types::ErrorObjectOwned;
+use plimsoll_core::id::{RequestNo, SideNo};
 use plimsoll_protocol::request::{GetResult, ListResult, ProjectionsResult, ReplayResult, RequestApiServer};
 
 /// Bytes of a body in one answer. Escaped they may become several times as many, and a message has a limit.
@@ -34,19 +35,33 @@ impl RequestApiServer for Methods {
         &self,
         context: &Extensions,
         session: String,
-        request: u64,
+        request: Option<u64>,
+        side: Option<u64>,
         check: Option<bool>,
     ) -> RpcResult<GetResult> {
         let session = from_wire::id("session", &session)?;
         let (client, check) = (super::client(context)?, check.unwrap_or_default());
-        let detail = self.service.request(&client, &session, RequestNo(request), check).await;
-        detail.map(|detail| to_wire::request::detail(&detail)).map_err(api)
+        match which(request, side)? {
+            Which::Own(no) => {
+                let detail = self.service.request(&client, &session, no, check).await;
+                detail.map(|detail| to_wire::request::detail(&detail)).map_err(api)
+            }
+            Which::Side(_) if check => Err(param(
+                "check",
+                "a request beside the conversation is not made from items: there is nothing to compare",
+            )),
+            Which::Side(no) => {
+                let detail = self.service.side_request(&client, &session, no).await;
+                detail.map(|detail| to_wire::request::side_detail(&detail)).map_err(api)
+            }
+        }
     }
 
     async fn replay(
         &self,
         session: String,
-        request: u64,
+        request: Option<u64>,
+        side: Option<u64>,
         offset: Option<u64>,
         limit: Option<u32>,
     ) -> RpcResult<ReplayResult> {
@@ -55,7 +70,11 @@ impl RequestApiServer for Methods {
         if !(1..=MAX_PAGE).contains(&limit) {
             return Err(param("limit", format_args!("{limit} is not between 1 and {MAX_PAGE}")));
         }
-        let body = self.service.replay(&session, RequestNo(request)).await.map_err(api)?;
+        let body = match which(request, side)? {
+            Which::Own(no) => self.service.replay(&session, no).await,
+            Which::Side(no) => self.service.replay_side(&session, no).await,
+        };
+        let body = body.map_err(api)?;
         let bytes = body.len();
         let start = usize::try_from(offset.unwrap_or_default()).ok().filter(|start| body.is_char_boundary(*start));
         let Some(start) = start else {
@@ -75,6 +94,21 @@ impl RequestApiServer for Methods {
         let session = from_wire::id("session", &session)?;
         let found = self.service.projections(&session, all.unwrap_or_default()).await.map_err(api)?;
         Ok(ProjectionsResult { projections: found.iter().map(to_wire::request::projection).collect() })
+    }
+}
+
+/// A request of the conversation, or one beside it.
+enum Which {
+    Own(RequestNo),
+    Side(SideNo),
+}
+
+fn which(request: Option<u64>, side: Option<u64>) -> Result<Which, ErrorObjectOwned> {
+    match (request, side) {
+        (Some(request), None) => Ok(Which::Own(RequestNo(request))),
+        (None, Some(side)) => Ok(Which::Side(SideNo(side))),
+        (None, None) => Err(param("request", "is missing; give it, or `side` for one beside the conversation")),
+        (Some(_), Some(_)) => Err(param("side", "`request` is given too; give one of them")),
     }
 }
 

@@ -1,11 +1,13 @@
 //! An inspected request, as the wire has it: parts of one origin in one layer are told together.
 
-use crate::session::inspect::{Inspection, Of, Since};
+use crate::session::inspect::{Inspection, LastSwitch, Of, Since};
 use plimsoll_core::context::compare::Layer;
 use plimsoll_core::context::explain::{Origin, Part};
-use plimsoll_core::context::load::LINES;
 use plimsoll_core::id::ItemNo;
+use plimsoll_core::transcript::epoch::SwitchFacts;
+use plimsoll_core::transcript::shape::Shape;
 use plimsoll_protocol::context as wire;
+use plimsoll_protocol::event::Event;
 
 pub fn inspection(inspection: &Inspection) -> wire::Inspection {
     let (of, request) = match inspection.of {
@@ -26,13 +28,44 @@ pub fn inspection(inspection: &Inspection) -> wire::Inspection {
             output_reserve: inspection.room.output_reserve,
             results_room: inspection.room.results,
             load: inspection.room.load(inspection.tokens),
-            lines: LINES.iter().map(|line| f64::from(*line) / 100.0).collect(),
+            lines: inspection.lines.iter().map(|line| f64::from(*line) / 100.0).collect(),
         },
         layers: layers(inspection),
+        shortened: shortened(&inspection.shape, inspection.last_switch.as_ref()),
         since: inspection.since.as_ref().map(since),
         cost: inspection.cost.as_ref().map(|(cost, _)| *cost),
         price_as_of: inspection.cost.as_ref().map(|(_, as_of)| as_of.clone()),
     }
+}
+
+fn shortened(shape: &Shape, last: Option<&LastSwitch>) -> Option<wire::Shortened> {
+    if *shape == Shape::default() {
+        return None;
+    }
+    let summary = shape.summary.as_ref().map(|summary| wire::Summary {
+        bytes: summary.text.len() as u64,
+        through_turn: summary.through.turn.0,
+        through_step: summary.through.step.map(|step| step.0),
+        last_item: summary.last_item.0,
+    });
+    let last = last.map(|LastSwitch { epoch, at, facts, given_up }| wire::LastCompaction {
+        epoch: epoch.0,
+        at: at.0,
+        cause: word(&facts.cause),
+        levels: facts.levels.iter().map(word).collect(),
+        before: facts.before,
+        after: facts.after,
+        usable: facts.usable,
+        given_up: *given_up,
+        summary: facts.summary.as_ref().map(word),
+        waited_ms: facts.waited_ms,
+    });
+    Some(wire::Shortened {
+        results_cut: shape.snipped.len() as u64,
+        turns_through: shape.pruned.map(|through| through.turn.0),
+        summary,
+        last,
+    })
 }
 
 fn since(since: &Since) -> wire::Since {
@@ -90,6 +123,8 @@ fn part(origin: &Origin, bytes: u64, tokens: u64, items: Vec<ItemNo>) -> wire::P
         Origin::Reasoning => ("reasoning", None, None),
         Origin::Call(id) => ("call", Some(id.to_string()), None),
         Origin::Result(id) => ("result", Some(id.to_string()), None),
+        Origin::Summary => ("summary", None, None),
+        Origin::Shortened => ("shortened", None, None),
         Origin::Media => ("media", None, None),
         Origin::Message => ("message", None, None),
     };
@@ -108,6 +143,27 @@ pub fn ranges(items: impl IntoIterator<Item = ItemNo>) -> Vec<wire::ItemRange> {
         }
     }
     ranges
+}
+
+/// The end of a compaction.
+pub fn compaction_finished(
+    epoch: Option<u64>,
+    facts: Option<&SwitchFacts>,
+    given_up: Option<u64>,
+    message: Option<String>,
+) -> Event {
+    Event::CompactionFinished {
+        epoch,
+        levels: facts.iter().flat_map(|facts| facts.levels.iter().map(word)).collect(),
+        before: facts.map(|facts| facts.before),
+        after: facts.map(|facts| facts.after),
+        freed: facts.map(|facts| facts.before.saturating_sub(facts.after)),
+        usable: facts.map(|facts| facts.usable),
+        given_up,
+        summary: facts.and_then(|facts| facts.summary.as_ref()).map(word),
+        waited_ms: facts.map(|facts| facts.waited_ms),
+        message,
+    }
 }
 
 /// The stored word of a cause as the wire writes words: `model_changed` → `modelChanged`.

@@ -2,7 +2,8 @@
 
 use super::context::{ranges, word};
 use crate::session::inspect::{
-    Break, Checked, Kept, Listed, ProjectionStats, RequestDetail, RequestPage, SegmentDetail, Total,
+    Break, Checked, Kept, Listed, ProjectionStats, RequestDetail, RequestPage, SegmentDetail, SideDetail, SideListed,
+    Total,
 };
 use plimsoll_core::context::explain::{Difference, Differs};
 use plimsoll_core::transcript::epoch::Hash;
@@ -12,6 +13,7 @@ use std::fmt::Write as _;
 pub fn page(page: &RequestPage) -> wire::ListResult {
     wire::ListResult {
         requests: page.requests.iter().map(info).collect(),
+        side: page.side.iter().map(side).collect(),
         next_before: page.next_before.map(|no| no.0),
         total: total(&page.total),
     }
@@ -24,6 +26,12 @@ fn total(total: &Total) -> wire::Total {
         usage: super::usage(total.usage),
         cached_expected: total.cached_expected,
         breaks: total.breaks,
+        side: total.side.as_ref().map(|side| wire::SideTotal {
+            requests: side.requests,
+            bytes: side.bytes,
+            usage: super::usage(side.usage),
+            cost: side.cost,
+        }),
         cost: total.cost.as_ref().map(|(cost, _)| *cost),
         price_as_of: total.cost.as_ref().map(|(_, as_of)| as_of.clone()),
     }
@@ -50,6 +58,35 @@ fn info(one: &Listed) -> wire::RequestInfo {
     }
 }
 
+fn side(one: &SideListed) -> wire::SideInfo {
+    let SideListed { entry, cost } = one;
+    wire::SideInfo {
+        side: entry.no.0,
+        purpose: word(&entry.purpose),
+        at: entry.at.0,
+        epoch: entry.epoch.0,
+        last_item: entry.last_item.0,
+        base: entry.base.map(|base| base.0),
+        model: entry.params.model.clone(),
+        bytes: entry.bytes,
+        tokens: entry.tokens,
+        usage: entry.end.as_ref().and_then(|end| end.usage).map(super::usage),
+        cost: *cost,
+        error: entry.end.as_ref().and_then(|end| end.error.clone()),
+    }
+}
+
+pub fn side_detail(detail: &SideDetail) -> wire::GetResult {
+    wire::GetResult {
+        info: None,
+        side: Some(side(&detail.listed)),
+        answer: detail.listed.entry.end.as_ref().map(|end| end.text.clone()),
+        hash: hex(&detail.hash),
+        segments: detail.segments.iter().map(segment).collect(),
+        check: None,
+    }
+}
+
 fn kept(kept: Kept) -> wire::Kept {
     let Kept { segments, bytes, tokens, of_tokens } = kept;
     wire::Kept { segments: segments as u64, bytes, tokens, of_tokens }
@@ -66,7 +103,9 @@ fn broke(broke: Break) -> wire::Break {
 
 pub fn detail(detail: &RequestDetail) -> wire::GetResult {
     wire::GetResult {
-        info: info(&detail.listed),
+        info: Some(info(&detail.listed)),
+        side: None,
+        answer: None,
         hash: hex(&detail.hash),
         segments: detail.segments.iter().map(segment).collect(),
         check: detail.checked.as_ref().map(check),
