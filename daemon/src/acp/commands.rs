@@ -1,6 +1,7 @@
 //! Slash commands: prompts that are for Plimsoll itself. They run in the session; the model does not see them, and neither
 //! they nor their answers become part of the transcript.
 
+mod compact;
 mod context;
 mod undo;
 
@@ -20,6 +21,8 @@ use plimsoll_core::permission::mode::Mode;
 pub enum Command {
     /// What the next request is made of.
     Context,
+    /// Has the history shortened for the model.
+    Compact,
     /// Takes back what the last turn wrote into files.
     Undo,
     /// Goes into plan mode.
@@ -36,12 +39,12 @@ pub enum Ran {
 }
 
 impl Command {
-    const ALL: [Self; 3] = [Self::Context, Self::Undo, Self::Plan];
+    const ALL: [Self; 4] = [Self::Context, Self::Compact, Self::Undo, Self::Plan];
 
     /// Whether it may be run again when nobody knows whether it was.
     pub(super) fn is_repeatable(self) -> bool {
         match self {
-            Self::Context | Self::Plan => true,
+            Self::Context | Self::Compact | Self::Plan => true,
             Self::Undo => false,
         }
     }
@@ -49,6 +52,7 @@ impl Command {
     fn word(self) -> &'static str {
         match self {
             Self::Context => "context",
+            Self::Compact => "compact",
             Self::Undo => "undo",
             Self::Plan => "plan",
         }
@@ -57,6 +61,7 @@ impl Command {
     fn meaning(self) -> &'static str {
         match self {
             Self::Context => "Show what the next request to the model is made of, and how full its window is",
+            Self::Compact => "Shorten the history that the model is sent; nothing is lost from the transcript",
             Self::Undo => "Take back what the last turn wrote into files",
             Self::Plan => "Go into plan mode: nothing is changed until you approve a plan",
         }
@@ -66,6 +71,7 @@ impl Command {
     fn hint(self) -> Option<&'static str> {
         match self {
             Self::Context | Self::Undo => None,
+            Self::Compact => Some("what a summary should keep above all"),
             Self::Plan => Some("what to plan"),
         }
     }
@@ -97,6 +103,7 @@ impl Facade {
         }
         let done = match command {
             Command::Context => self.context(id).await,
+            Command::Compact => self.compact(id, rest).await,
             Command::Undo => self.undo(id).await,
             Command::Plan => self.service.set_mode(id, Mode::Plan.word()).await.map(|_| plan(rest)),
         };
@@ -156,7 +163,8 @@ mod tests {
             ("/plan/a.md is old", None),
             ("undo", None),
             ("see /undo", None),
-            ("/compact", None),
+            ("/compact", Some((Command::Compact, ""))),
+            ("/compact the parser", Some((Command::Compact, "the parser"))),
         ] {
             assert_eq!(read(prompt), expected, "{prompt}");
         }
@@ -172,6 +180,7 @@ mod tests {
             words,
             [
                 (json!("context"), json!(null)),
+                (json!("compact"), json!({"hint": "what a summary should keep above all"})),
                 (json!("undo"), json!(null)),
                 (json!("plan"), json!({"hint": "what to plan"})),
             ]

@@ -19,12 +19,15 @@ pub struct Offers {
     pub read_files: bool,
     /// It shows notices, which are no part of a conversation.
     pub notices: bool,
+    /// It shows compactions.
+    pub compactions: bool,
 }
 
 impl Offers {
     fn of(capabilities: &ClientCapabilities) -> Self {
         Self {
             read_files: capabilities.fs.read_text_file,
+            compactions: capabilities.session.as_ref().is_some_and(|session| session.compaction.is_some()),
             notices: capabilities.session.as_ref().is_some_and(|session| session.notices.is_some()),
         }
     }
@@ -108,9 +111,10 @@ mod tests {
         assert_eq!(offers(json!({})), Offers::default());
         assert_eq!(
             offers(json!({"fs": {"readTextFile": true}, "session": {"notices": {}}})),
-            Offers { read_files: true, notices: true }
+            Offers { read_files: true, notices: true, compactions: false }
         );
         assert_eq!(offers(json!({"session": {"notices": null}})), Offers::default());
+        assert!(offers(json!({"session": {"compaction": {}}})).compactions);
     }
 
     #[test]

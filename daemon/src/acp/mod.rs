@@ -7,6 +7,7 @@
 
 mod buffers;
 mod commands;
+mod compaction;
 mod conn;
 mod diff;
 mod error;

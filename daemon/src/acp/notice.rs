@@ -13,9 +13,11 @@ pub fn update(notice: &Notice) -> Option<SessionUpdate> {
     let severity = match notice.cause {
         NoticeCause::ModelError | NoticeCause::Crash | NoticeCause::StoreError => NoticeSeverity::Error,
         NoticeCause::Retry | NoticeCause::Limit => NoticeSeverity::Warning,
-        NoticeCause::Interrupted | NoticeCause::ModelChanged | NoticeCause::Undone | NoticeCause::Info => {
-            NoticeSeverity::Info
-        }
+        NoticeCause::Interrupted
+        | NoticeCause::ModelChanged
+        | NoticeCause::Undone
+        | NoticeCause::Compaction
+        | NoticeCause::Info => NoticeSeverity::Info,
     };
     let text = notice.text.trim();
     let (title, rest) = text.split_once('\n').unwrap_or((text, ""));

@@ -1,6 +1,6 @@
 //! Prompts from their beginning to their end, and cancelling them.
 
-use super::commands::{self, Ran};
+use super::commands::{self, Command, Ran};
 use super::conn::Call;
 use super::error::{self, api};
 use super::facade::{Facade, read, session_id};
@@ -77,6 +77,14 @@ impl Facade {
                 let message = "the daemon ended while this command ran: it may have been done, or not";
                 return Err(error::internal(message));
             }
+            if command == Command::Compact {
+                // What happens meanwhile is told meanwhile, and a cancel counts at once.
+                return if starting.done() {
+                    Ok(PromptResponse::new(StopReason::Cancelled))
+                } else {
+                    self.compacting(call, &id, &followed, rest).await
+                };
+            }
             match Box::pin(self.command(&id, command, rest)).await? {
                 Ran::Said(said) => {
                     self.say(&id, &followed, said).await?;
@@ -120,7 +128,9 @@ impl Facade {
     pub(super) async fn cancel(&self, params: Option<&RawValue>) -> Result<(), Error> {
         let request: CancelNotification = read(params)?;
         let id = session_id(&request.session_id.0)?;
-        if self.followed(&id)?.turns(Turns::cancel_all) {
+        let followed = self.followed(&id)?;
+        followed.cancel_commands();
+        if followed.turns(Turns::cancel_all) {
             self.interrupt(&id).await;
         }
         Ok(())

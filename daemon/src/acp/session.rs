@@ -1,6 +1,7 @@
 //! One session that an ACP client follows: hands on what happens, asks the client for permissions, and tells waiting
 //! prompts their ends.
 
+use super::compaction::Compactions;
 use super::facade::Facade;
 use super::permission::{self, Decision};
 use super::translate::{Translator, plan};
@@ -16,7 +17,7 @@ use agent_client_protocol_schema::v1::{
 use plimsoll_core::event::{Ask, AskChoice, EventBody};
 use plimsoll_core::id::{AskId, Seq, SessionId, StepNo, TurnNo};
 use plimsoll_core::model::usage::Usage;
-use plimsoll_core::transcript::item::{Item, ItemBody};
+use plimsoll_core::transcript::item::{Item, ItemBody, NoticeCause};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -34,6 +35,8 @@ pub struct Followed {
     notices: Mutex<Vec<String>>,
     /// How much was said that is no part of the conversation.
     said: AtomicU64,
+    /// Ends the commands that run.
+    commands: Mutex<CancellationToken>,
     /// The session's newest event when a surviving bridge took it up: open questions come after it.
     pub resumed: OnceLock<Seq>,
     /// Ends the following.
@@ -56,6 +59,7 @@ impl Followed {
             prompts: watch::channel(Prompts::default()).0,
             notices: Mutex::default(),
             said: AtomicU64::new(0),
+            commands: Mutex::default(),
             resumed: OnceLock::new(),
             left: CancellationToken::new(),
         })
@@ -88,6 +92,16 @@ impl Followed {
     /// What the user has to be told now; given once.
     pub fn take_notices(&self) -> Vec<String> {
         std::mem::take(&mut self.notices.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Tells a command that runs when the client cancels.
+    pub fn command_cancelled(&self) -> CancellationToken {
+        self.commands.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The client cancels what it has prompted, commands among it.
+    pub fn cancel_commands(&self) {
+        std::mem::take(&mut *self.commands.lock().unwrap_or_else(PoisonError::into_inner)).cancel();
     }
 
     /// The id of the next message that is no part of the conversation.
@@ -124,6 +138,7 @@ pub async fn follow(facade: Arc<Facade>, begin: Begin) {
         mode: info.mode.clone(),
         model: info.model.clone(),
         gauge: Gauge::default(),
+        compactions: Compactions::default(),
         refused: None,
         asks: HashMap::new(),
         tasks: JoinSet::new(),
@@ -157,6 +172,7 @@ struct Following {
     mode: String,
     model: String,
     gauge: Gauge,
+    compactions: Compactions,
     /// The turn whose prompt did not fit the model's window.
     refused: Option<TurnNo>,
     /// Questions that the client is asked, each with its request.
@@ -302,6 +318,12 @@ impl Following {
                 self.tell(self.gauge.update()).await?;
             }
             EventBody::StepCompleted { turn, step, usage: Some(usage) } => self.answered(*turn, *step, *usage).await?,
+            EventBody::CompactionStarted { .. } | EventBody::CompactionFinished { .. } => {
+                if self.facade.offers().compactions {
+                    let told = self.compactions.told(&resolved.event);
+                    self.tell(told).await?;
+                }
+            }
             EventBody::StepCompleted { usage: None, .. }
             | EventBody::TurnQueued { .. }
             | EventBody::OperationChanged { .. }
@@ -322,6 +344,7 @@ impl Following {
         self.tell(told).await?;
         if let ItemBody::Notice(notice) = &item.body
             && self.facade.offers().notices
+            && !(notice.cause == NoticeCause::Compaction && self.facade.offers().compactions)
         {
             self.tell(notice::update(notice)).await?;
         }

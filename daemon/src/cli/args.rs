@@ -14,7 +14,7 @@ mod undo;
 
 pub use chat::{Chat, Completions};
 pub use configuration::{CONFIG_HELP, ConfigAction, Configure, Models};
-pub use context::{Inspect, Replay, Requests};
+pub use context::{Compact, Inspect, Replay, Requests};
 pub use history::{Export, Fork, Form, Import, Rewind};
 pub use memories::{Memories, MemoriesAction};
 pub use ops::{Ops, OpsAction, OpsList, OpsOf, OpsResolution};
@@ -48,6 +48,7 @@ Examples:
   plimsoll undo                                        take back what the last turn wrote into files
   plimsoll ops                                         calls whose end was not seen, and what became of them
   plimsoll inspect                                     what the model will see, layer by layer
+  plimsoll compact                                     shorten what the model is sent of it
   plimsoll requests                                    what was sent, cached and paid
   plimsoll config                                      what is configured, and by whom
   plimsoll status                                      is a daemon running
@@ -144,6 +145,9 @@ Exit codes: 0 done, or nothing to do; 1 refused or failed; 2 wrong arguments; 3 
     /// Show what the model will see: every byte of the next request, by layer and origin
     #[command(after_help = context::INSPECT_HELP)]
     Inspect(Inspect),
+    /// Shorten the history of a session for the model; the transcript keeps everything
+    #[command(after_help = context::COMPACT_HELP)]
+    Compact(Compact),
     /// List the requests of a session: kept, cached, paid, and where the prefix broke
     #[command(after_help = context::REQUESTS_HELP)]
     Requests(Requests),
@@ -284,6 +288,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Ok(Command::Export(export)) => super::history::export(&export),
         Ok(Command::Import(import)) => super::history::import(&import),
         Ok(Command::Inspect(inspect)) => inspect::main(&inspect),
+        Ok(Command::Compact(arguments)) => super::compact::main(&arguments),
         Ok(Command::Requests(requests)) => requests::main(&requests),
         Ok(Command::Replay(replay)) => replay::main(&replay),
         Ok(Command::Config(arguments)) => configure::main(&arguments),
@@ -386,7 +391,7 @@ mod tests {
             json: true,
         };
         assert_eq!(words("requests s1 --json").unwrap(), Command::Requests(requests));
-        let replay = Replay { session: "s1".to_owned(), request: 7, check: true };
+        let replay = Replay { session: "s1".to_owned(), request: 7, side: false, check: true };
         assert_eq!(words("replay s1 7 --check").unwrap(), Command::Replay(replay));
         let service = SetupService { remove: true, yes: true, ..SetupService::default() };
         let setup = Setup { what: SetupWhat::Service(service) };

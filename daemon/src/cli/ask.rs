@@ -12,6 +12,7 @@ pub use attach::attachments;
 pub use consent::ask as consent;
 
 use super::connect::{self, CommandError};
+use super::progress::Progress;
 use super::reach::{Spawn, own_environment};
 use super::sessions::{open_project, project_folder};
 use super::{args, out};
@@ -428,37 +429,6 @@ fn hint(reason: &StopReason) -> Option<&'static str> {
         StopReason::StoreError => Some("see that the disk of the data folder has room and is writable"),
         StopReason::Crashed | StopReason::Internal => Some("the daemon's log in the data folder may say more"),
         _ => None,
-    }
-}
-
-/// A line that shows a person that something still happens. It stands on the terminal only until something else is
-/// written.
-#[derive(Debug)]
-struct Progress {
-    enabled: bool,
-    shown: bool,
-    silent_for: u64,
-}
-
-impl Progress {
-    fn new(wanted: bool) -> Self {
-        Self { enabled: wanted && out::stderr_is_terminal(), shown: false, silent_for: 0 }
-    }
-
-    fn tick(&mut self, room: bool) {
-        self.silent_for += 1;
-        // The first tick comes at once and not after a second.
-        if self.enabled && room && self.silent_for > 1 {
-            self.shown = true;
-            out::transient(&format!("… {} s", self.silent_for - 1));
-        }
-    }
-
-    fn clear(&mut self) {
-        self.silent_for = 0;
-        if std::mem::take(&mut self.shown) {
-            out::transient("");
-        }
     }
 }
 

@@ -11,22 +11,27 @@ use std::process::ExitCode;
 /// Runs the command. Standard output has the body and nothing else.
 pub fn main(arguments: &args::Replay) -> ExitCode {
     connect::with_client(Spawn::WhenNone, async |client, _| {
-        let args::Replay { session, request, check } = arguments;
-        print(&client, session, *request).await?;
+        let args::Replay { session, request, side, check } = arguments;
+        let which = if *side { (None, Some(*request)) } else { (Some(*request), None) };
+        print(&client, session, which).await?;
         if !*check {
             return Ok(ExitCode::SUCCESS);
         }
-        let found = RequestApiClient::get(&client, session.clone(), *request, Some(true)).await?;
+        let found = RequestApiClient::get(&client, session.clone(), Some(*request), None, Some(true)).await?;
         let Some(check) = found.check else { return Ok(ExitCode::FAILURE) };
         out::note(&told(&check));
         Ok(if check.differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     })
 }
 
-async fn print(client: &RpcClient, session: &str, request: u64) -> Result<(), CommandError> {
+async fn print(
+    client: &RpcClient,
+    session: &str,
+    (request, side): (Option<u64>, Option<u64>),
+) -> Result<(), CommandError> {
     let mut offset = None;
     loop {
-        let page = client.replay(session.to_owned(), request, offset, None).await?;
+        let page = client.replay(session.to_owned(), request, side, offset, None).await?;
         out::print(&page.text)?;
         offset = page.next_offset;
         if offset.is_none() {

@@ -6,7 +6,7 @@ use super::inspect::{self, dollars, share, thousands};
 use super::out::{self, Style};
 use super::reach::Spawn;
 use crate::rpc::client::RpcClient;
-use plimsoll_protocol::request::{ListResult, ProjectionInfo, RequestApiClient, RequestInfo, Total};
+use plimsoll_protocol::request::{ListResult, ProjectionInfo, RequestApiClient, RequestInfo, SideInfo, Total};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -21,34 +21,46 @@ pub fn main(arguments: &args::Requests) -> ExitCode {
         if arguments.projection {
             return projections(&client, session, arguments).await;
         }
-        let (requests, total) = all(&client, &session, arguments.limit).await?;
+        let Found { requests, side, total } = all(&client, &session, arguments.limit).await?;
         if arguments.json {
             for request in &requests {
+                out::json(request)?;
+            }
+            for request in &side {
                 out::json(request)?;
             }
         } else if requests.is_empty() {
             out::note("no request was sent yet; `plimsoll inspect` shows what the next one would be");
         } else {
-            out::print(&table(&requests, &total, Style::of_stdout()))?;
+            out::print(&table(&requests, &side, &total, Style::of_stdout()))?;
         }
         Ok(ExitCode::SUCCESS)
     })
 }
 
+/// What is shown.
+struct Found {
+    requests: Vec<RequestInfo>,
+    side: Vec<SideInfo>,
+    total: Total,
+}
+
 /// The newest requests, oldest first.
-async fn all(client: &RpcClient, session: &str, limit: u32) -> Result<(Vec<RequestInfo>, Total), CommandError> {
+async fn all(client: &RpcClient, session: &str, limit: u32) -> Result<Found, CommandError> {
+    let mut side = Vec::new();
     let mut found: VecDeque<RequestInfo> = VecDeque::new();
     let mut before = None;
     loop {
         let left = limit.saturating_sub(u32::try_from(found.len()).unwrap_or(u32::MAX));
         let page: ListResult =
             RequestApiClient::list(client, session.to_owned(), before, Some(left.clamp(1, PAGE))).await?;
+        side.extend(page.side);
         for request in page.requests.into_iter().rev() {
             found.push_front(request);
         }
         before = page.next_before;
         if before.is_none() || found.len() >= limit as usize {
-            return Ok((found.into(), page.total));
+            return Ok(Found { requests: found.into(), side, total: page.total });
         }
     }
 }
@@ -100,7 +112,7 @@ fn projection_table(found: &[ProjectionInfo], style: Style) -> String {
     text
 }
 
-fn table(requests: &[RequestInfo], total: &Total, style: Style) -> String {
+fn table(requests: &[RequestInfo], side: &[SideInfo], total: &Total, style: Style) -> String {
     let head = "  no  turn      tokens       bytes    kept  expected  reported       cost";
     let mut text = format!("{}\n", style.bold(head));
     for one in requests {
@@ -134,7 +146,8 @@ fn table(requests: &[RequestInfo], total: &Total, style: Style) -> String {
             let _ = writeln!(text, "{}", style.removed(&format!("      failed: {}", out::short(error, 64))));
         }
     }
-    let Total { requests, bytes, usage, cached_expected, breaks, cost, price_as_of } = total;
+    beside(&mut text, side, style);
+    let Total { requests, bytes, usage, cached_expected, breaks, side, cost, price_as_of } = total;
     let _ = writeln!(
         text,
         "{requests} requests, {} bytes, {} tokens in, {} out, {breaks} breaks",
@@ -152,14 +165,46 @@ fn table(requests: &[RequestInfo], total: &Total, style: Style) -> String {
     if let (Some(cost), Some(as_of)) = (cost, price_as_of) {
         let _ = writeln!(text, "cost {} at prices of {as_of}", dollars(*cost));
     }
+    if let Some(side) = side {
+        let cost = side.cost.map(|cost| format!(", cost {}", dollars(cost))).unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "beside: {} requests, {} bytes, {} tokens in, {} out{cost}",
+            side.requests,
+            thousands(side.bytes),
+            thousands(side.usage.input),
+            thousands(side.usage.output)
+        );
+    }
     text
+}
+
+/// Requests beside the conversation, with numbers of their own.
+fn beside(text: &mut String, side: &[SideInfo], style: Style) {
+    for one in side {
+        let tokens = one.usage.map_or(one.tokens, |usage| usage.input);
+        let base = one.base.map_or_else(|| "alone".to_owned(), |base| format!("from {base}"));
+        let reported = one.usage.map_or_else(|| "-".to_owned(), |usage| thousands(usage.cache_read));
+        let cost = one.cost.map_or_else(|| "-".to_owned(), dollars);
+        let _ = writeln!(
+            text,
+            "s{:<4} {:<7} {:>8} {:>11}  {base:<16} {reported:>9}  {cost:>9}",
+            one.side,
+            out::short(&one.purpose, 7),
+            thousands(tokens),
+            thousands(one.bytes)
+        );
+        if let Some(error) = &one.error {
+            let _ = writeln!(text, "{}", style.removed(&format!("      not used: {}", out::short(error, 64))));
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use plimsoll_protocol::event::Usage;
-    use plimsoll_protocol::request::{Break, Kept};
+    use plimsoll_protocol::request::{Break, Kept, SideTotal};
 
     #[test]
     fn projections_are_told_by_model_and_tool() {
@@ -229,6 +274,12 @@ mod tests {
             usage: Usage { input: 6_000, cache_read: 4_321, cache_write: 0, output: 9 },
             cached_expected: 4_400,
             breaks: 1,
+            side: Some(SideTotal {
+                requests: 1,
+                bytes: 22_000,
+                usage: Usage { input: 5_500, cache_read: 5_000, cache_write: 0, output: 700 },
+                cost: None,
+            }),
             cost: Some(0.5),
             price_as_of: Some("2026-11-29".into()),
         };
@@ -238,10 +289,27 @@ mod tests {
       failed: it broke
    2  1.2        6,000      20,000   80.0%     4,400     4,321    $0.5000
       broke at dynamic system text (layer 3): modelChanged; 1,000 tokens not kept
+s1    summary    5,500      22,000  from 2               5,000          -
+      not used: section 4 is missing
 2 requests, 40,000 bytes, 6,000 tokens in, 9 out, 1 breaks
 cached: 4,400 expected, 4,321 reported (72.0% of the input)
 cost $0.5000 at prices of 2026-11-29
+beside: 1 requests, 22,000 bytes, 5,500 tokens in, 700 out
 ";
-        assert_eq!(table(&[first, second], &total, Style::PLAIN), expected);
+        let side = SideInfo {
+            side: 1,
+            purpose: "summary".into(),
+            at: 0,
+            epoch: 1,
+            last_item: 9,
+            base: Some(2),
+            model: "m".into(),
+            bytes: 22_000,
+            tokens: 5_000,
+            usage: Some(Usage { input: 5_500, cache_read: 5_000, cache_write: 0, output: 700 }),
+            cost: None,
+            error: Some("section 4 is missing".into()),
+        };
+        assert_eq!(table(&[first, second], &[side], &total, Style::PLAIN), expected);
     }
 }

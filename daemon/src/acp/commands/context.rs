@@ -78,6 +78,7 @@ mod tests {
                 lines: vec![0.65, 0.82, 0.95],
             },
             layers: vec![layer(1, "tools", 750, 500), layer(2, "nothing", 0, 0), layer(7, "current turn", 250, 0)],
+            shortened: None,
             since: None,
             cost: Some(0.0123),
             price_as_of: None,

@@ -18,11 +18,24 @@ The load is the request's tokens over the window without the room for the answer
 old results are cut (65%), old turns are shortened (82%) and the history is summarised (95%). While a turn runs the request that
 was sent last is shown, with what has come since.";
 
+/// Help of `plimsoll compact`.
+pub const COMPACT_HELP: &str = "\
+Examples:
+  plimsoll compact                                the newest session here
+  plimsoll compact ID --focus \"the parser's rules\" what a summary should keep above all
+
+What the model is sent gets shorter: old results are cut, old turns become a line each, and the beginning is summarised, as
+far as it must. The transcript keeps everything, and the model can read it there. By itself the same is done when the window
+gets full; `context.compaction` and `context.load_lines` in the configuration say when. While a turn runs it is done before the
+turn's next request. Ctrl-C leaves the history as it is.
+
+Exit codes: 0 shortened; 1 nothing was shortened, or it failed; 2 wrong arguments; 130 interrupted.";
+
 /// Help of `plimsoll requests`.
 pub const REQUESTS_HELP: &str = "\
 The newest is last. Columns: number, turn and step; logical tokens (as reported, else estimated); bytes of the body; the share of the
 request before that this one begins with; tokens that were expected to be read from the provider's cache, and that it
-reported; US dollars. A request that does not begin with the whole one before it has a line with the first layer that changed, why,
+reported; US dollars. Requests beside the conversation, such as for a summary, follow with numbers of their own. A request that does not begin with the whole one before it has a line with the first layer that changed, why,
 and the tokens that were not kept.
 
 What is expected: of what two requests share, everything where the provider caches by itself; with Anthropic, up to the last cache mark of
@@ -32,6 +45,7 @@ the earlier one; nothing once the cache's lifetime is over.";
 pub const REPLAY_HELP: &str = "\
 Examples:
   plimsoll replay ID 12 | jq .messages[-1]    the last message of request 12
+  plimsoll replay ID 1 --side                 the first one beside the conversation, such as for a summary
   plimsoll replay ID 12 --check > body.json   also make its messages anew from their items, and say what differs
 
 The body comes from the stored segments alone, whose hashes are compared: no project folder is needed, and a copy of the data folder
@@ -58,6 +72,23 @@ pub struct Inspect {
     #[arg(long, value_name = "DIR", conflicts_with = "session")]
     pub project: Option<PathBuf>,
     /// One JSON object, with every part
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `plimsoll compact`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
+pub struct Compact {
+    /// The session, from `plimsoll sessions`; else the newest in this folder
+    #[arg(value_name = "SESSION")]
+    pub session: Option<String>,
+    /// What a summary should keep above all
+    #[arg(long, value_name = "TEXT")]
+    pub focus: Option<String>,
+    /// The project's folder instead of the current one
+    #[arg(long, value_name = "DIR", conflicts_with = "session")]
+    pub project: Option<PathBuf>,
+    /// One JSON object: the event `compactionFinished`
     #[arg(long)]
     pub json: bool,
 }
@@ -94,6 +125,9 @@ pub struct Replay {
     /// The request's number, from `plimsoll requests`
     #[arg(value_name = "REQUEST")]
     pub request: u64,
+    /// The number is that of a request beside the conversation, such as for a summary
+    #[arg(long, conflicts_with = "check")]
+    pub side: bool,
     /// Also make its messages anew from their items, and compare
     #[arg(long)]
     pub check: bool,

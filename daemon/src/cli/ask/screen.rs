@@ -1,6 +1,7 @@
 //! What a turn looks like on a terminal: text of the answer, and lines about everything else. It is told events and says
 //! what to write; it writes nothing.
 
+use super::super::compact;
 use super::super::out::{self, Style};
 use super::super::show::status_word;
 use plimsoll_protocol::event::{Event, Todo, TodoStatus, Usage, Verified};
@@ -129,6 +130,12 @@ impl Screen {
             }
             Event::TaskEnded { call, .. } => {
                 shown.notes.push(self.dim(&format!("• {} has ended in the background", out::short(call, NOTE_WIDTH))));
+            }
+            Event::CompactionStarted { cause } => {
+                shown.notes.push(self.dim(&format!("• shortening the history ({})", out::short(cause, 30))));
+            }
+            Event::CompactionFinished { .. } => {
+                shown.notes.push(self.dim(&format!("  {}", out::short(&compact::told(event), NOTE_WIDTH))));
             }
             Event::PlanChanged { todos, .. } => shown.notes.push(self.dim(&plan(todos))),
             Event::TurnStarted { .. }

@@ -1,7 +1,7 @@
 //! An inspected request for people, within 80 columns.
 
 use super::super::out::{self, Style};
-use plimsoll_protocol::context::{InspectedOf, Inspection, ItemRange, LayerInfo, PartInfo};
+use plimsoll_protocol::context::{InspectedOf, Inspection, ItemRange, LayerInfo, PartInfo, Shortened};
 use plimsoll_protocol::request::{ListResult, RequestInfo};
 use std::fmt::Write as _;
 
@@ -26,6 +26,9 @@ pub fn inspection(inspection: &Inspection, recent: &ListResult, style: Style) ->
     }
     text.push('\n');
     gauge(&mut text, inspection, style);
+    if let Some(shortened) = &inspection.shortened {
+        short(&mut text, shortened);
+    }
     if let Some(since) = &inspection.since {
         let _ = writeln!(text, "since then  {} tokens in {}", thousands(since.tokens), items(&since.items));
     }
@@ -49,6 +52,34 @@ fn head(inspection: &Inspection, style: Style) -> String {
         let _ = writeln!(text, "a new epoch begins with it: {}", out::short(opens, 40));
     }
     text
+}
+
+/// What of the history is shown in short, and the last time that it got shorter.
+fn short(text: &mut String, shortened: &Shortened) {
+    let Shortened { results_cut, turns_through, summary, last } = shortened;
+    let mut parts = Vec::new();
+    if let Some(summary) = summary {
+        let step = summary.through_step.map(|step| format!(", step {step}")).unwrap_or_default();
+        parts.push(format!("summary to turn {}{step} (#{})", summary.through_turn, summary.last_item));
+    }
+    if let Some(turn) = turns_through {
+        parts.push(format!("a line each to turn {turn}"));
+    }
+    if *results_cut > 0 {
+        parts.push(format!("{} results cut", thousands(*results_cut)));
+    }
+    let _ = writeln!(text, "in short    {}", parts.join("; "));
+    if let Some(last) = last {
+        let levels: Vec<String> = last.levels.iter().map(|level| out::short(level, 12)).collect();
+        let _ = writeln!(
+            text,
+            "shortened   {} → {} tokens by {} ({})",
+            thousands(last.before),
+            thousands(last.after),
+            levels.join(", "),
+            out::short(&last.cause, 16)
+        );
+    }
 }
 
 fn layer(text: &mut String, layer: &LayerInfo, most: u64, window: u64, style: Style) {
@@ -281,6 +312,7 @@ mod tests {
                     ],
                 ),
             ],
+            shortened: None,
             since: None,
             cost: Some(0.0123),
             price_as_of: Some("2026-11-29".into()),
@@ -309,10 +341,11 @@ mod tests {
             usage: Usage::default(),
             cached_expected: 0,
             breaks: 0,
+            side: None,
             cost: Some(1.5),
             price_as_of: Some("2026-11-29".into()),
         };
-        (inspection, ListResult { requests: vec![request], next_before: None, total })
+        (inspection, ListResult { requests: vec![request], side: Vec::new(), next_before: None, total })
     }
 
     #[test]
