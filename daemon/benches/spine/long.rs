@@ -1,6 +1,6 @@
 //! Sessions at size, over the real store: 10,000 of them, one with 100,000 items in 300 MB.
 
-use crate::Row;
+use crate::{Row, show};
 use plimsoll::config::Folders;
 use plimsoll::process::Helper;
 use plimsoll::session::api::{
@@ -77,10 +77,10 @@ async fn fill(root: &Path) -> SessionId {
 }
 
 /// Measures.
-pub async fn sessions(rows: &mut Vec<Row>) {
+pub async fn sessions() {
     let root = tempfile::tempdir().expect("a folder");
     let long = fill(root.path()).await;
-    let mut add = |what: &str, budget_ms, samples| rows.push(Row { what: what.to_owned(), samples, budget_ms });
+    let add = |what: &str, budget_ms, samples| show(&Row { what: what.to_owned(), samples, budget_ms });
 
     let mut samples = Vec::new();
     for _ in 0..5 {

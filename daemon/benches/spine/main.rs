@@ -33,19 +33,18 @@ struct Row {
 fn main() {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
-    let mut rows = Vec::new();
+    line("| what | best ms | median ms | p90 ms | budget ms |\n|---|---:|---:|---:|---:|");
     for files in [2_000, 50_000] {
-        runtime.block_on(turns(files, &mut rows));
+        runtime.block_on(turns(files));
     }
-    runtime.block_on(steps(&mut rows));
-    runtime.block_on(deltas(&mut rows));
-    runtime.block_on(long::sessions(&mut rows));
-    processes(&mut rows);
-    print(&rows);
+    runtime.block_on(steps());
+    runtime.block_on(deltas());
+    runtime.block_on(long::sessions());
+    processes();
 }
 
 /// Prompt received to model request on the wire, warm, with a history.
-async fn turns(files: usize, rows: &mut Vec<Row>) {
+async fn turns(files: usize) {
     let world = World::new(files).await;
     for turn in 0..HISTORY {
         world.turn(&format!("turn {turn}"), Reply::text("ok, done")).await;
@@ -56,7 +55,7 @@ async fn turns(files: usize, rows: &mut Vec<Row>) {
         let arrived = world.turn(&format!("measured {turn}"), Reply::text("ok, done")).await;
         samples.push(arrived.duration_since(begun));
     }
-    rows.push(Row {
+    show(&Row {
         what: format!("prompt to request on the wire, {HISTORY} turns before, {files} files"),
         samples,
         budget_ms: Some(3.5),
@@ -65,32 +64,34 @@ async fn turns(files: usize, rows: &mut Vec<Row>) {
 }
 
 /// A step's answer ended to the next request on the wire.
-async fn steps(rows: &mut Vec<Row>) {
+async fn steps() {
     let world = World::new(200).await;
     world.turn("warm", Reply::text("ok")).await;
     for (what, call, budget_ms) in [
-        ("whole step that reads a small file", ("read_file", r#"{"target_file":"src/f0.rs"}"#), Some(6.0)),
-        ("whole step that runs `echo hi`", ("run_terminal_cmd", r#"{"command":"echo hi"}"#), None),
+        ("whole step that reads a small file", ("read_file", r#"{"target_file":"src/f@.rs"}"#), Some(6.0)),
+        ("whole step that runs `echo hi`", ("run_terminal_cmd", r#"{"command":"echo hi @"}"#), None),
     ] {
-        let replies = (0..ROUNDS).map(|_| Reply::call(call.0, call.1)).chain([Reply::text("done")]).collect();
+        // Each another one: the same call again and again would be asked about.
+        let call = |no: usize| Reply::call(call.0, &call.1.replace('@', &no.to_string()));
+        let replies = (0..ROUNDS).map(call).chain([Reply::text("done")]).collect();
         let exchanges = world.exchanges("loop", replies).await;
         let samples = exchanges.windows(2).map(|pair| pair[1].arrived.duration_since(pair[0].answered)).collect();
-        rows.push(Row { what: what.to_owned(), samples, budget_ms });
+        show(&Row { what: what.to_owned(), samples, budget_ms });
     }
     world.end().await;
 }
 
 /// Provider delta to client, one by one and in a burst.
-async fn deltas(rows: &mut Vec<Row>) {
+async fn deltas() {
     let world = World::new(20).await;
     world.turn("warm", Reply::text("ok")).await;
     let samples = world.delta_latency(60, Duration::from_millis(5)).await;
-    rows.push(Row { what: "provider delta to client".to_owned(), samples, budget_ms: Some(0.5) });
+    show(&Row { what: "provider delta to client".to_owned(), samples, budget_ms: Some(0.5) });
     let mut samples = Vec::new();
     for _ in 0..5 {
         samples.push(world.burst(BURST).await);
     }
-    rows.push(Row {
+    show(&Row {
         what: format!("{BURST} deltas in a burst: client has all, after the provider"),
         samples,
         budget_ms: Some(150.0),
@@ -99,30 +100,32 @@ async fn deltas(rows: &mut Vec<Row>) {
 }
 
 /// Real processes: a daemon that starts, a bridge to one that runs.
-fn processes(rows: &mut Vec<Row>) {
+fn processes() {
     let machine = world::Processes::new();
     let cold = (0..10).map(|_| machine.initialize(true)).collect();
-    rows.push(Row { what: "cold start to answered initialize".to_owned(), samples: cold, budget_ms: Some(30.0) });
+    show(&Row { what: "cold start to answered initialize".to_owned(), samples: cold, budget_ms: Some(30.0) });
     let warm = (0..20).map(|_| machine.initialize(false)).collect();
-    rows.push(Row {
+    show(&Row {
         what: "bridge to a running daemon, initialize answered".to_owned(),
         samples: warm,
         budget_ms: Some(8.0),
     });
 }
 
-fn print(rows: &[Row]) {
+/// Prints a row at once: the next one may take its time.
+fn show(row: &Row) {
+    let mut sorted = row.samples.clone();
+    sorted.sort_unstable();
+    let at = |share: f64| {
+        let place = ((sorted.len() as f64 - 1.0) * share).round() as usize;
+        sorted.get(place).map_or(f64::NAN, |sample| sample.as_secs_f64() * 1e3)
+    };
+    let budget = row.budget_ms.map_or("-".to_owned(), |budget| budget.to_string());
+    line(&format!("| {} | {:.2} | {:.2} | {:.2} | {budget} |", row.what, at(0.0), at(0.5), at(0.9)));
+}
+
+fn line(text: &str) {
     use std::io::Write as _;
     let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "| what | best ms | median ms | p90 ms | budget ms |\n|---|---:|---:|---:|---:|");
-    for row in rows {
-        let mut sorted = row.samples.clone();
-        sorted.sort_unstable();
-        let at = |share: f64| {
-            let place = ((sorted.len() as f64 - 1.0) * share).round() as usize;
-            sorted.get(place).map_or(f64::NAN, |sample| sample.as_secs_f64() * 1e3)
-        };
-        let budget = row.budget_ms.map_or("-".to_owned(), |budget| budget.to_string());
-        let _ = writeln!(out, "| {} | {:.2} | {:.2} | {:.2} | {budget} |", row.what, at(0.0), at(0.5), at(0.9));
-    }
+    let _ = writeln!(out, "{text}");
 }
