@@ -23,7 +23,7 @@ async fn commands_are_offered_behind_the_answer_and_run_without_the_model() {
     let session = open(&client, &workspace).await;
     let offered = wait_update(&client, "the commands", |update| !update["availableCommands"].is_null()).await;
     let names: Vec<&Value> = offered["availableCommands"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
-    assert_eq!(names, ["context", "undo", "plan"]);
+    assert_eq!(names, ["context", "compact", "undo", "plan"]);
 
     // What one prompt says, and why it ended.
     let run = async |text: &str| {
@@ -31,6 +31,9 @@ async fn commands_are_offered_behind_the_answer_and_run_without_the_model() {
         let reason = prompt(&client, &session, text).await;
         (reason, said(&client.others()[known..]))
     };
+    let (reason, text) = run("/compact the rules").await;
+    assert_eq!(reason, "end_turn");
+    assert!(text.starts_with("`/compact` did not work: there is nothing to shorten yet"), "{text}");
     let (reason, text) = run("/undo").await;
     assert_eq!(reason, "end_turn");
     assert!(text.starts_with("There is nothing to undo"), "{text}");

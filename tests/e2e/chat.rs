@@ -114,7 +114,7 @@ async fn shells_get_scripts_that_know_every_command() {
     }
     // What bash makes of it: the script is sound, and gives words.
     let output = machine.command(machine.data().as_path(), &["completions", "bash"]).output().await.expect("it runs");
-    let line = "COMP_WORDS=(plimsoll com); COMP_CWORD=1; _plimsoll plimsoll com plimsoll; echo \"${COMPREPLY[@]}\"";
+    let line = "COMP_WORDS=(plimsoll compl); COMP_CWORD=1; _plimsoll plimsoll compl plimsoll; echo \"${COMPREPLY[@]}\"";
     let script = format!("{}\n{line}\n", String::from_utf8_lossy(&output.stdout));
     let shell = tokio::process::Command::new("bash").args(["--norc", "-c", &script]).output().await.expect("bash");
     assert_eq!(

@@ -110,9 +110,9 @@ async fn a_cut_command_is_told_held_back_inspected_and_asked_about(api: Api) {
     let [cut, held, inspected, wrong, refused] = results.as_slice() else { panic!("{results:#?}") };
     assert!(cut.contains("its end was not seen") && cut.contains("unknown"), "{cut}");
     assert!(held.contains("Not run: it would do again what c1") && held.contains("`inspect_operation`"), "{held}");
-    for words in
-        ["Verdict: cannot tell", "does not run any more", "Its log ", "processes ", "  counter", "does not settle it"]
-    {
+    // A daemon that dies at once may have noted no process yet; that there was one is seen all the same.
+    assert!(inspected.contains("does not run any more") || inspected.contains("it has begun"), "{inspected}");
+    for words in ["Verdict: cannot tell", "Its log ", "processes ", "  counter", "does not settle it"] {
         assert!(inspected.contains(words), "{words:?} is not in {inspected}");
     }
     assert!(wrong.contains("no operation c9. Open are: c1 (run_terminal_cmd echo x"), "{wrong}");

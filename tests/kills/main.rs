@@ -7,6 +7,7 @@
 //! `cargo test --release --workspace --test kills -- --ignored`. They print their seed; `PLIMSOLL_SOAK_SEED` repeats it.
 
 mod boundaries;
+mod compacting;
 mod every;
 mod job;
 mod known;

@@ -14,6 +14,7 @@ pub mod random;
 pub mod schema;
 pub mod sent;
 pub mod session;
+pub mod summaries;
 pub mod template;
 pub mod terminal;
 pub mod told;

@@ -1,7 +1,7 @@
 //! What was sent to the model, against what the store says was sent.
 
 use crate::daemon::TestDaemon;
-use crate::model_server::ModelServer;
+use crate::model_server::{ModelServer, Recorded};
 use bytes::Bytes;
 use plimsoll::store::{ListFilter, Stores};
 use plimsoll_core::model::codec;
@@ -55,8 +55,13 @@ pub async fn assert_replayed(daemon: &mut TestDaemon, server: &ModelServer) {
 /// Ends the daemon; every body that the server got must be printed again by the store, byte for byte and in order. The
 /// store may hold more: what was to be sent when the daemon died.
 pub async fn assert_all_stored(daemon: &mut TestDaemon, server: &ModelServer) {
+    assert_stored(daemon, server.requests()).await;
+}
+
+/// The same of these requests.
+pub async fn assert_stored(daemon: &mut TestDaemon, requests: Vec<Recorded>) {
     daemon.stop().await;
-    let mut sent: Vec<Bytes> = server.requests().into_iter().map(|request| request.body).collect();
+    let mut sent: Vec<Bytes> = requests.into_iter().map(|request| request.body).collect();
     sent.dedup();
     let mut stored = stored_bodies(&daemon.machine().data()).await.into_iter();
     for (no, body) in sent.iter().enumerate() {
