@@ -30,6 +30,7 @@ command('PlimsollSteer', 'steer', { nargs = '+', desc = 'Add to the running turn
 command('PlimsollNew', 'new', { desc = 'Begin another session' })
 command('PlimsollSessions', 'sessions', { desc = 'Choose a session of this project' })
 command('PlimsollRename', 'rename', { nargs = '*', desc = 'Give the session another title' })
+command('PlimsollCompact', 'compact', { nargs = '*', desc = 'Shorten the conversation for the model; with what to keep above all' })
 command('PlimsollMode', 'mode', { nargs = '?', complete = modes, desc = 'Set or choose the permission mode' })
 command('PlimsollAnswer', 'answer', { desc = 'Answer the question that waits' })
 command('PlimsollTodos', 'todos', { desc = 'Show the todo list' })

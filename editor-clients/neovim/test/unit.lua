@@ -330,6 +330,18 @@ return {
     end,
   },
   {
+    'a compaction goes on until its end, or until a step begins',
+    function()
+      local conversation = check({ { type = 'compactionStarted', cause = 'manual' } }, {})
+      equal(true, conversation.shortening)
+      conversation:apply({ type = 'compactionFinished', message = 'interrupted' })
+      equal(nil, conversation.shortening)
+      conversation:apply({ type = 'compactionStarted', cause = 'load' })
+      conversation:apply({ type = 'stepStarted', turn = 1, step = 1 })
+      equal(nil, conversation.shortening)
+    end,
+  },
+  {
     'a command says how it ended, and its output is cut between lines',
     function()
       local call = tool.new('c1')

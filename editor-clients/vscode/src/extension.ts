@@ -99,6 +99,10 @@ class Extension {
         this.chatView.whenThere({ type: 'focus', what: 'prompt' });
       }),
       command('sessions', (chat) => this.sessions(chat)),
+      command('compact', async (chat) => {
+        const { view } = chat;
+        if (view) await chat.compact(view.session);
+      }),
       command('renameSession', async (chat) => {
         const { view } = chat;
         if (view) await this.rename(chat, view.session, view.title);

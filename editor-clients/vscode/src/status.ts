@@ -37,6 +37,9 @@ export function statusText(link: LinkState, view: SessionView | undefined): Stat
   if (view && view.asks.length > 0) {
     return { text: `$(question) Plimsoll asks${load}`, tooltip: `${view.asks[0]?.title ?? ''}\n${tooltip}`, background: 'warning' };
   }
+  if (view?.shortening) {
+    return { text: `$(loading~spin) Plimsoll${load}`, tooltip: `Shortening the conversation for the model\n${tooltip}` };
+  }
   if (view?.running) return { text: `$(loading~spin) Plimsoll${load}`, tooltip: `Working\n${tooltip}` };
   return { text: `$(circle-filled) Plimsoll${load}`, tooltip };
 }

@@ -437,12 +437,23 @@ function events.planChanged(self, event)
   end)
 end
 
+function events.compactionStarted(self)
+  self.shortening = true
+end
+
+function events.compactionFinished(self)
+  self.shortening = nil
+end
+
 function events.stepStarted(self, event)
+  -- A compaction that a death of the daemon cut has no end of its own.
+  self.shortening = nil
   self:drop_live(event)
   self.load = event.load
 end
 
 function events.turnCompleted(self, event)
+  self.shortening = nil
   self:drop_live()
   for index in pairs(self.unsettled) do
     self.blocks[index].call.status = 'unknown'

@@ -237,6 +237,13 @@ function M.rename(title)
   end)
 end
 
+--- Has the conversation shortened for the model; `focus` is what a summary should keep above all.
+function M.compact(focus)
+  shown(function(session)
+    session:compact(focus)
+  end)
+end
+
 function M.mode(mode)
   shown(function(session)
     if mode then

@@ -249,6 +249,11 @@ function Session:set_mode(mode)
   self:call('session/setMode', { mode = mode })
 end
 
+--- Its end is a notice in the conversation.
+function Session:compact(focus)
+  self:call('context/compact', { focus = focus })
+end
+
 function Session:rename(title)
   self:call('session/rename', { title = title })
 end
@@ -275,6 +280,8 @@ function Session:activity()
     return words[client.state] or 'not connected'
   elseif #conversation.asks > 0 then
     return 'waits for your answer'
+  elseif conversation.shortening then
+    return 'shortens the conversation'
   elseif conversation.turn then
     return conversation.queued > 0 and ('works, %d waiting'):format(conversation.queued) or 'works'
   end

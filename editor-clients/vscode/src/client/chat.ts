@@ -145,6 +145,11 @@ export class Chat {
     return found;
   }
 
+  /** Has the conversation shortened for the model; its end is a notice in it. */
+  async compact(session: string): Promise<void> {
+    await this.link.call('context/compact', { session, idempotencyKey: randomUUID() }, 'always');
+  }
+
   async rename(session: string, title: string): Promise<void> {
     await this.link.call('session/rename', { session, title, idempotencyKey: randomUUID() }, 'always');
   }

@@ -90,7 +90,15 @@ function apply(draft: OwnView, event: SessionEvent): void {
     case 'planChanged':
       draft.todos = event.todos;
       return;
+    case 'compactionStarted':
+      draft.shortening = true;
+      return;
+    case 'compactionFinished':
+      delete draft.shortening;
+      return;
     case 'stepStarted':
+      // One that a death of the daemon cut has no end of its own.
+      delete draft.shortening;
       draft.running = { turn: event.turn, step: event.step };
       draft.load = { tokens: event.tokens, window: event.window, load: event.load };
       draft.settled = [];
@@ -100,6 +108,7 @@ function apply(draft: OwnView, event: SessionEvent): void {
       removeLive(draft, event.turn, event.step);
       return;
     case 'turnCompleted':
+      delete draft.shortening;
       return completed(draft, event);
     case 'sessionChanged':
       if (event.info) {

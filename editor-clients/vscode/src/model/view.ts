@@ -82,6 +82,8 @@ export interface SessionView {
   entries: readonly Entry[];
   /** The turn that runs, with its step. */
   running?: { turn: number; step: number };
+  /** The conversation is being shortened for the model, and waits for it. */
+  shortening?: boolean;
   /** Turns that wait behind it. */
   queued: readonly number[];
   /** Questions without an answer. */

@@ -75,7 +75,8 @@ const mode = h('button', { class: 'mode quiet', type: 'button', click: run('setM
 composer.left.append(mode);
 const banner = h('div', { class: 'banner', role: 'status', hidden: true });
 const pending = h('div', { class: 'pending' });
-const working = h('div', { class: 'working', hidden: true }, h('span', { class: 'spinner' }), h('span', {}, 'Working…'));
+const doing = h('span', {}, 'Working…');
+const working = h('div', { class: 'working', hidden: true }, h('span', { class: 'spinner' }), doing);
 const empty = h('div', { class: 'empty' });
 const latest = h('button', { class: 'latest', type: 'button', hidden: true, title: 'To the end', 'aria-label': 'To the end' }, icon('down'));
 /** Said by a screen reader. */
@@ -127,7 +128,9 @@ function render(): void {
   const open = view?.asks ?? [];
   const last = view?.entries.at(-1);
   const streams = (last?.kind === 'assistant' || last?.kind === 'reasoning') && last.live !== undefined;
-  working.hidden = !running || streams || open.length > 0;
+  const shortening = view?.shortening === true;
+  doing.textContent = shortening ? 'Shortening the conversation for the model…' : 'Working…';
+  working.hidden = !(running || shortening) || streams || open.length > 0;
   todos.show(view?.todos ?? []);
   const [asked] = asks.show(open);
   composer.show({

@@ -96,6 +96,7 @@ test('the status bar: connection, question, work, load', () => {
   assert.equal(statusText({ kind: 'connecting' }, undefined).text, '$(sync~spin) Plimsoll');
   assert.deepEqual(statusText({ kind: 'failed', reason: 'no program', fix: 'path' }, undefined).background, 'error');
   assert.equal(statusText(link, view).text, '$(circle-filled) Plimsoll 50%');
+  assert.match(statusText(link, { ...view, shortening: true }).tooltip, /^Shortening the conversation/);
   assert.equal(statusText(link, { ...view, running: { turn: 1, step: 1 } }).text, '$(loading~spin) Plimsoll 50%');
   const asking = statusText(link, { ...view, running: { turn: 1, step: 1 }, asks: [ask({})] });
   assert.deepEqual([asking.text, asking.background], ['$(question) Plimsoll asks 50%', 'warning']);

@@ -162,6 +162,14 @@ test('turns: running, queued, ended, with usage and cost added up', () => {
   );
 });
 
+test('a compaction goes on until its end, or until a step begins', () => {
+  const began = after(event({ seq: 1, type: 'compactionStarted', cause: 'manual' }));
+  assert.equal(began.shortening, true);
+  assert.equal(reduce(began, [event({ seq: 2, type: 'compactionFinished', message: 'interrupted' })]).shortening, undefined);
+  const step = event({ seq: 2, type: 'stepStarted', turn: 1, step: 1, tokens: 5, window: 10, load: 0.5 });
+  assert.equal(reduce(began, [step]).shortening, undefined);
+});
+
 test('what a newer daemon says is ignored, and its seq counts', () => {
   const moon = { session: 's', seq: 1, type: 'moonRisen' } as unknown as SessionEvent;
   const hologram = added(2, { no: 1, turn: 1, step: 1, at: 0, kind: 'hologram' } as unknown as Item);
