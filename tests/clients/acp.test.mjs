@@ -367,7 +367,7 @@ test('slash commands are offered and run here', async (t) => {
   const session = await acp.open();
   const offered = () => acp.of(session).find(({ sessionUpdate }) => sessionUpdate === 'available_commands_update');
   const { availableCommands } = await acp.until('the commands', offered);
-  assert.deepEqual(availableCommands.map(({ name }) => name), ['context', 'undo', 'plan']);
+  assert.deepEqual(availableCommands.map(({ name }) => name), ['context', 'compact', 'undo', 'plan']);
   assert.equal((await acp.prompt(session, '/undo')).stopReason, 'end_turn');
   assert.match(textIn(acp.of(session)), /^There is nothing to undo/);
   assert.equal((await acp.prompt(session, '/context')).stopReason, 'end_turn');
