@@ -245,7 +245,7 @@ impl Machine {
         }
         let message = match waits.cause {
             CompactionCause::Manual => Some(format!(
-                "nothing can be shortened: all of the conversation is in its last {} turns, which stay as they are",
+                "all of the conversation is in its last {} turns, which stay as they are",
                 self.settings.compaction.tail_guard_turns
             )),
             CompactionCause::Load
