@@ -11,6 +11,7 @@ use plimsoll_tests::random::{Random, seed};
 use plimsoll_tests::told::{durable, items};
 use plimsoll_tests::workspace::Workspace;
 use serde_json::{Value, json};
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -257,18 +258,22 @@ async fn compare(world: &World, people: Vec<Person>, kills: u32) {
         // Behind everything else that may still run, and ask.
         let goodbye = client.start(session, "say goodbye").await;
         let of = |event: &&Value| event["session"] == **session;
-        let ended = |events: &[Value]| {
-            let is_end = |event: &&Value| event["type"] == "turnCompleted" && event["turn"] == goodbye;
-            events.iter().filter(of).find(is_end).cloned()
+        // Each event is looked at once: there are tens of thousands.
+        let (scanned, asked, end) = (Cell::new(0), Cell::new(false), RefCell::new(None));
+        let scan = |events: &[Value]| {
+            for event in events.iter().skip(scanned.replace(events.len())).filter(of) {
+                match event["type"].as_str() {
+                    Some("turnCompleted") if event["turn"] == goodbye => *end.borrow_mut() = Some(event.clone()),
+                    Some("permissionAsked") => asked.set(true),
+                    Some(kind) if kind.starts_with("permission") => asked.set(false),
+                    _ => {}
+                }
+            }
+            end.borrow().is_some() || asked.get()
         };
-        let asks = |events: &[Value]| {
-            let mut kinds = events.iter().rev().filter(of).filter_map(|event| event["type"].as_str());
-            kinds.find(|kind| kind.starts_with("permission")) == Some("permissionAsked")
-        };
-        let end = loop {
-            let events =
-                client.wait_events("the end, or a question", |events| ended(events).is_some() || asks(events)).await;
-            match ended(&events) {
+        let end: Value = loop {
+            client.wait_events("the end, or a question", scan).await;
+            match end.take() {
                 Some(end) => break end,
                 None => answer_questions(&client, session).await,
             }
@@ -282,7 +287,10 @@ async fn compare(world: &World, people: Vec<Person>, kills: u32) {
     for (session, last) in &lasts {
         let of = |event: &&Value| event["session"] == **session;
         let events = client
-            .wait_events("all events", |events| events.iter().filter(of).any(|event| event["seq"] == *last))
+            .wait_events("all events", |events| {
+                let newest = events.iter().rev().find(|event| of(event) && !event["seq"].is_null());
+                newest.is_some_and(|event| event["seq"] == *last)
+            })
             .await;
         let events = durable(&events.iter().filter(of).cloned().collect::<Vec<_>>());
         assert_eq!(events.len() as u64, *last, "each event once");
