@@ -57,8 +57,11 @@ impl System {
             }
         };
         let script = folder.join("helper");
-        std::fs::write(&script, format!("#!/bin/sh\nexec {line} {BINARY} \"$@\"\n")).unwrap();
-        std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        let text = format!("#!/bin/sh\nexec {line} {BINARY} \"$@\"\n");
+        // By a child: what this process has open for writing, those that other tests start hold for a moment too, and no file
+        // is run meanwhile.
+        let maker = ["-c", "printf %s \"$2\" >\"$1\" && chmod 700 \"$1\"", "sh", script.to_str().unwrap(), &text];
+        assert!(std::process::Command::new("sh").args(maker).status().unwrap().success());
         Helper::at(script)
     }
 }

@@ -2,6 +2,7 @@
 
 use plimsoll_tests::in_time;
 use plimsoll_tests::machine::Machine;
+use plimsoll_tests::program;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -22,8 +23,7 @@ impl Setup {
         let programs = home.join("bin");
         fs::create_dir(&programs).unwrap();
         let manager = programs.join("systemctl");
-        fs::write(&manager, format!("#!/bin/sh\necho \"$*\" >> {}/told\n", home.display())).unwrap();
-        fs::set_permissions(&manager, Permissions::from_mode(0o755)).unwrap();
+        program::write(&manager, format!("#!/bin/sh\necho \"$*\" >> {}/told\n", home.display()).as_bytes());
         let path = format!("{}:{}", programs.display(), machine.environment()["PATH"]);
         Self { machine: machine.env("PATH", &path), unit: home.join(UNIT) }
     }
@@ -132,7 +132,7 @@ async fn what_cannot_be_read_or_written_stays_and_is_told() {
 async fn where_no_manager_listens_the_commands_are_told() {
     let setup = Setup::new();
     let manager = PathBuf::from(&setup.machine.environment()["HOME"]).join("bin/systemctl");
-    fs::write(manager, "#!/bin/sh\necho 'Failed to connect to bus' >&2\nexit 1\n").unwrap();
+    program::write(&manager, b"#!/bin/sh\necho 'Failed to connect to bus' >&2\nexit 1\n");
     let output = setup.run(&["--yes"]).await;
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(setup.unit.exists());

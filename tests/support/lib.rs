@@ -10,6 +10,7 @@ pub mod daemon;
 pub mod gone;
 pub mod machine;
 pub mod model_server;
+pub mod program;
 pub mod random;
 pub mod schema;
 pub mod sent;

@@ -3,6 +3,7 @@
 
 use crate::daemon::TestDaemon;
 use crate::model_server::ModelServer;
+use crate::program;
 use plimsoll_core::model::request::Api;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -160,7 +161,7 @@ impl Machine {
     /// Another build on this machine: a copy of the binary that was modified so many seconds after it.
     pub fn other_build(&self, seconds: i64) -> PathBuf {
         let path = self.folder.path().join(format!("plimsoll{seconds}"));
-        fs::copy(&self.binary, &path).expect("the binary can be copied");
+        program::copy(&self.binary, &path);
         self.date(&path, seconds);
         path
     }
@@ -175,9 +176,7 @@ impl Machine {
         let places: Vec<usize> = memchr::memmem::find_iter(&bytes, &ours).collect();
         assert_eq!((places.len(), ours.len()), (1, theirs.len()), "one stamp, and room for the other version");
         bytes[places[0]..][..theirs.len()].copy_from_slice(&theirs);
-        fs::write(&path, bytes).expect("a copy");
-        let permissions = fs::metadata(&self.binary).expect("the binary").permissions();
-        fs::set_permissions(&path, permissions).expect("the copy is ours");
+        program::write(&path, &bytes);
         self.date(&path, seconds);
         path
     }
@@ -187,7 +186,8 @@ impl Machine {
         let modified = fs::metadata(&self.binary).and_then(|metadata| metadata.modified()).expect("a time");
         let apart = std::time::Duration::from_secs(seconds.unsigned_abs());
         let modified = if seconds < 0 { modified - apart } else { modified + apart };
-        let file = fs::File::options().write(true).open(path).expect("the copy is ours");
+        // Its owner may set it without opening the file for writing, which would keep it from being run.
+        let file = fs::File::open(path).expect("the copy is ours");
         file.set_modified(modified).expect("the copy's time can be set");
     }
 
