@@ -46,9 +46,9 @@ pub(super) fn route(url: &Url) -> Route {
     if is_loopback(url) { Route::Loopback } else { Route::Plain }
 }
 
-/// Whether the server is on this machine.
-pub fn is_here(endpoint: &Endpoint) -> bool {
-    url(endpoint).is_ok_and(|url| is_loopback(&url))
+/// Whether the server with this base URL is on this machine; no text that is no URL is.
+pub fn is_on_this_machine(base_url: &str) -> bool {
+    Url::parse(base_url.trim()).is_ok_and(|url| is_loopback(&url))
 }
 
 fn is_loopback(url: &Url) -> bool {

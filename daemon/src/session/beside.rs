@@ -53,12 +53,12 @@ impl Project {
         own: &Endpoint,
         warnings: &mut Vec<String>,
     ) -> (Settings, Option<Box<Summariser>>) {
-        let settings = config.compaction(address::is_here(own));
+        let settings = config.compaction(address::is_on_this_machine(&own.base_url));
         let why = match config.summary_model() {
             Ok(None) => return (settings, None),
             Ok(Some((profile, endpoint))) => match self.shared.key(client, &endpoint).await {
                 Ok(key) => {
-                    let settings = config.compaction(address::is_here(&endpoint));
+                    let settings = config.compaction(address::is_on_this_machine(&endpoint.base_url));
                     let settings = Settings { summary_model: Some(Box::new(profile)), ..settings };
                     return (settings, Some(Box::new(Summariser { endpoint, key })));
                 }

@@ -4,6 +4,7 @@ use super::super::error::{ConfigError, Place};
 use super::Located;
 use super::context::{RESULT_TOKENS_MAX, RESULT_TOKENS_MIN};
 use super::table::Table;
+use crate::provider::address::is_on_this_machine;
 use crate::provider::endpoint::{KeySource, Secret};
 use plimsoll_core::model::request::Api;
 use std::collections::BTreeMap;
@@ -95,7 +96,11 @@ impl RawProvider {
     /// Whether a key is sent over a connection that others can read: plain HTTP to another machine.
     pub fn sends_key_in_clear(&self) -> bool {
         let keyed = self.key.as_ref().is_some_and(|key| *key != KeySource::None);
-        keyed && self.base_url.as_ref().is_some_and(|url| url.value.starts_with("http://") && !is_loopback(&url.value))
+        keyed
+            && self
+                .base_url
+                .as_ref()
+                .is_some_and(|url| url.value.starts_with("http://") && !is_on_this_machine(&url.value))
     }
 
     /// The commonest slip: the URL of the call instead of the one before it.
@@ -168,15 +173,6 @@ fn parse_url(text: &str) -> Result<String, (String, String)> {
         return Err((format!("`{text}` is not a usable URL"), fix.to_owned()));
     }
     Ok(text.trim_end_matches('/').to_owned())
-}
-
-fn is_loopback(url: &str) -> bool {
-    let authority = url.split("://").nth(1).unwrap_or_default().split('/').next().unwrap_or_default();
-    let host = match authority.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => authority.split(':').next().unwrap_or_default(),
-    };
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// At most one of the three ways to give a key.
