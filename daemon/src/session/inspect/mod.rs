@@ -5,6 +5,7 @@ mod dry;
 mod list;
 mod next;
 mod replay;
+mod segments;
 mod side;
 mod value;
 

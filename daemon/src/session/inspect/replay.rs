@@ -3,6 +3,7 @@
 
 use super::list::{self, Sent, wire};
 use super::next::{body, view_at};
+use super::segments;
 use super::side;
 use super::value::{Checked, RequestDetail, RequestPage, SegmentDetail};
 use crate::session::api::{ApiError, ApiErrorKind, Client};
@@ -10,13 +11,11 @@ use crate::session::beside::transcript_path;
 use crate::session::load::store_error;
 use crate::session::service::Service;
 use crate::store::{ProjectStore, ProjectionStats, RequestBody};
-use plimsoll_core::context::cache::entries;
 use plimsoll_core::context::explain::{Difference, Request, Tail, differences, sources};
 use plimsoll_core::id::{CallId, ItemNo, RequestNo, SessionId};
 use plimsoll_core::model::codec;
-use plimsoll_core::model::request::Api;
 use plimsoll_core::transcript::batch::StoredProjection;
-use plimsoll_core::transcript::epoch::{Epoch, RequestRow, chain, request_hash};
+use plimsoll_core::transcript::epoch::{Epoch, RequestRow};
 use plimsoll_core::transcript::item::Item;
 use std::collections::BTreeMap;
 
@@ -64,7 +63,7 @@ impl Service {
         Ok(RequestDetail {
             listed,
             hash: replayed.request.hash,
-            segments: segments(&replayed, &rows, &items, &shown, &transcript),
+            segments: segments_of(&replayed, &rows, &items, &shown, &transcript),
             checked: check.then(|| checked(&replayed.epoch, &rows, &items, &shown, &transcript)),
         })
     }
@@ -129,7 +128,7 @@ fn no_request(no: RequestNo, last: Option<RequestNo>) -> ApiError {
     ApiError::new(ApiErrorKind::NotFound, message).hint(hint)
 }
 
-fn segments(
+fn segments_of(
     replayed: &RequestBody,
     rows: &[&RequestRow],
     items: &[Item],
@@ -137,30 +136,14 @@ fn segments(
     transcript: &str,
 ) -> Vec<SegmentDetail> {
     let wire = wire(&replayed.epoch, &replayed.request, &replayed.messages);
-    let marked = match replayed.epoch.api {
-        Api::AnthropicMessages => entries(&wire, &replayed.request.marks),
-        Api::OpenaiChat | Api::Offline => Vec::new(),
-    };
     let sources = sources(replayed.epoch.api, &Tail::of(&replayed.epoch, rows), items, shown, transcript);
     let head = wire.tools.len() + wire.system.len() + wire.preamble;
-    let mut so_far = request_hash(&replayed.request.params, []);
-    let detail = |(at, (layer, segment)): (usize, _)| {
-        let segment: &plimsoll_core::transcript::epoch::Segment = segment;
-        so_far = chain(&so_far, &segment.hash);
+    segments::segments(&wire, replayed.epoch.api, &replayed.request.marks, |at| {
         let source = at.checked_sub(head).and_then(|at| sources.get(at));
         let mut items: Vec<ItemNo> = source.into_iter().flat_map(|source| &source.items).map(|(no, _)| *no).collect();
         items.sort_unstable();
-        SegmentDetail {
-            layer,
-            hash: segment.hash,
-            chain: so_far,
-            bytes: segment.text.len() as u64,
-            tokens: segment.tokens,
-            marked: marked.contains(&(at + 1)),
-            items,
-        }
-    };
-    wire.layers().into_iter().enumerate().map(detail).collect()
+        items
+    })
 }
 
 /// Compares what the present code makes of the items with what was sent, but for what an older version of it wrote.

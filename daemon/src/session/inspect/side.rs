@@ -1,17 +1,16 @@
 //! Requests beside a conversation, from the store alone: the list, one of them with its segments, its exact body.
 
 use super::list::side_wire;
-use super::value::{SegmentDetail, SideDetail, SideListed, SideTotal};
+use super::segments::segments;
+use super::value::{SideDetail, SideListed, SideTotal};
 use crate::session::api::{ApiError, ApiErrorKind, Client};
 use crate::session::load::store_error;
 use crate::session::service::Service;
 use crate::store::{ProjectStore, SideEntry};
-use plimsoll_core::context::cache::entries;
 use plimsoll_core::id::{SessionId, SideNo};
 use plimsoll_core::model::catalog::{Catalog, ModelProfile};
 use plimsoll_core::model::codec;
-use plimsoll_core::model::request::Api;
-use plimsoll_core::transcript::epoch::{Segment, chain, request_hash};
+use plimsoll_core::transcript::epoch::Segment;
 use plimsoll_core::transcript::side::SideRow;
 use std::sync::Arc;
 
@@ -23,7 +22,8 @@ impl Service {
         let listed = self.side_listed(client, id, &store).await?;
         let last = listed.last().map(|one| one.entry.no);
         let listed = listed.into_iter().find(|one| one.entry.no == no).ok_or_else(|| no_side_request(no, last))?;
-        Ok(SideDetail { listed, hash: row.hash, segments: segments(&row) })
+        let segments = segments(&side_wire(&row), row.api, &row.marks, |_| Vec::new());
+        Ok(SideDetail { listed, hash: row.hash, segments })
     }
 
     /// The exact body of one.
@@ -103,26 +103,4 @@ fn no_side_request(no: SideNo, last: Option<SideNo>) -> ApiError {
         None => "the session has sent no request beside its conversation".to_owned(),
     };
     ApiError::new(ApiErrorKind::NotFound, message).hint("request/list (`plimsoll requests`) shows them")
-}
-
-fn segments(row: &SideRow) -> Vec<SegmentDetail> {
-    let wire = side_wire(row);
-    let marked = match row.api {
-        Api::AnthropicMessages => entries(&wire, &row.marks),
-        Api::OpenaiChat | Api::Offline => Vec::new(),
-    };
-    let mut so_far = request_hash(&row.params, []);
-    let detail = |(at, (layer, segment)): (usize, (_, &Segment))| {
-        so_far = chain(&so_far, &segment.hash);
-        SegmentDetail {
-            layer,
-            hash: segment.hash,
-            chain: so_far,
-            bytes: segment.text.len() as u64,
-            tokens: segment.tokens,
-            marked: marked.contains(&(at + 1)),
-            items: Vec::new(),
-        }
-    };
-    wire.layers().into_iter().enumerate().map(detail).collect()
 }
