@@ -60,14 +60,24 @@ pub fn tell(
             blocks.push(block(&source.path, None, &source.text, &mut left));
         }
     }
-    for rule in rules.iter().filter(|rule| touched.paths.iter().any(|path| is_about(rule, path, roots))) {
-        let key = format!("{RULE}{}", rule.path);
-        if news(stated, key.clone(), &rule.text) {
-            keys.push(key);
-            blocks.push(rule_block(rule, &mut left));
-        }
+    let called_for = rules.iter().filter(|rule| touched.paths.iter().any(|path| is_about(rule, path, roots)));
+    for (key, block) in fresh(called_for, stated, &mut left) {
+        keys.push(key);
+        blocks.push(block);
     }
     reminder(&blocks, prompts).map(|text| (keys, text))
+}
+
+/// Of these rules those that were not told with this text yet: the block that each states, and what is said of it.
+fn fresh<'a>(
+    rules: impl Iterator<Item = &'a Rule>,
+    stated: &mut Stated,
+    left: &mut u64,
+) -> impl Iterator<Item = (String, String)> {
+    rules.filter_map(|rule| {
+        let key = format!("{RULE}{}", rule.path);
+        news(stated, key.clone(), &rule.text).then(|| (key, rule_block(rule, left)))
+    })
 }
 
 /// At a turn's start: messages that rules which were told say something else now, or are gone, each with the block that it
@@ -102,14 +112,8 @@ pub fn again(
     prompts: &Prompts,
 ) -> Option<(Vec<String>, String)> {
     let mut left = budget;
-    let (mut keys, mut blocks) = (Vec::new(), Vec::new());
-    for rule in rules {
-        let key = format!("{RULE}{}", rule.path);
-        if gone.contains(&key) && news(stated, key.clone(), &rule.text) {
-            keys.push(key);
-            blocks.push(rule_block(rule, &mut left));
-        }
-    }
+    let left_view = rules.iter().filter(|rule| gone.contains(&format!("{RULE}{}", rule.path)));
+    let (keys, blocks): (Vec<_>, Vec<_>) = fresh(left_view, stated, &mut left).unzip();
     reminder(&blocks, prompts).map(|text| (keys, text))
 }
 
