@@ -53,6 +53,12 @@ impl Image {
         if self.name.is_empty() { "image" } else { &self.name }
     }
 
+    /// What stands for it where it is not shown: its name and [`facts`](Self::facts), in one line.
+    pub fn named(&self) -> String {
+        let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        format!("{} ({})", one_line(self.title()), one_line(&self.facts()))
+    }
+
     /// Why no model gets to see it; none when it may be sent.
     pub fn refusal(&self) -> Option<String> {
         if self.bytes > MAX_BYTES {

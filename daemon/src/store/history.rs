@@ -97,7 +97,7 @@ impl Reader<'_> {
         }
         let sql = format!("SELECT {ITEM} FROM item WHERE sid = ?1 AND kind = 'user' ORDER BY no");
         let said = self.rows(&sql, [sid], |row| self.item_in_short(row, &out))?;
-        history.said = said.into_iter().flatten().filter_map(said_of).collect();
+        history.said = said.into_iter().flatten().filter_map(|item| Said::of(&item)).collect();
         Ok(history)
     }
 
@@ -145,13 +145,4 @@ impl Reader<'_> {
 
 fn may_be_image(item: &Item) -> bool {
     matches!(&item.body, ItemBody::ToolResult(result) if result.tool == SHOWS_IMAGES)
-}
-
-fn said_of(item: Item) -> Option<Said> {
-    match item.body {
-        ItemBody::User(message) if !message.refused => {
-            Some(Said { item: item.no, turn: item.turn, text: message.text, steering: message.steering })
-        }
-        _ => None,
-    }
 }

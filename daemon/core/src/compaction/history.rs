@@ -1,8 +1,9 @@
 //! What a compaction works on: the conversation as it is stored.
 
 use crate::id::{CallId, ItemNo, TurnNo};
+use crate::media::Image;
 use crate::transcript::batch::StoredProjection;
-use crate::transcript::item::Item;
+use crate::transcript::item::{Item, ItemBody};
 use std::collections::BTreeMap;
 
 /// The history as it is stored, without what is out of the view.
@@ -29,4 +30,22 @@ pub struct Said {
     pub text: String,
     /// It joined a running turn.
     pub steering: bool,
+    /// Images that were put beside it, each as it is [named](crate::media::Image::named).
+    pub images: Vec<String>,
+}
+
+impl Said {
+    /// What an item says of the user's; none where it is no message of theirs, or one that no model was sent.
+    pub fn of(item: &Item) -> Option<Self> {
+        match &item.body {
+            ItemBody::User(message) if !message.refused => Some(Self {
+                item: item.no,
+                turn: item.turn,
+                text: message.text.clone(),
+                steering: message.steering,
+                images: message.images.iter().map(Image::named).collect(),
+            }),
+            _ => None,
+        }
+    }
 }

@@ -2,7 +2,6 @@
 
 use super::item::{Item, ItemBody, Observation, UserMessage};
 use super::shape::{PicturePlace, Shape};
-use super::short::one_line;
 use crate::escape;
 use crate::id::{CallId, ItemNo};
 use crate::media::Image;
@@ -77,7 +76,7 @@ fn joined(text: &str, more: &str) -> String {
 fn notice<'a>(images: impl Iterator<Item = (Option<CallId>, &'a Image)>) -> String {
     let named = images.map(|(call, image)| {
         let call = call.map(|call| format!("{call} ")).unwrap_or_default();
-        format!("{call}{} ({})", one_line(image.title()), one_line(&image.facts()))
+        format!("{call}{}", image.named())
     });
     let named: Vec<String> = named.collect();
     if named.is_empty() {

@@ -13,7 +13,6 @@ use plimsoll_core::tool::call::{Call, Prepared, Target, Zone};
 use plimsoll_core::tool::outcome::Outcome;
 use plimsoll_core::tool::projection::Budget;
 use plimsoll_core::transcript::batch::Batch;
-use plimsoll_core::transcript::item::ItemBody;
 use plimsoll_core::turn::effect::Effect;
 use plimsoll_core::turn::input::{Input, InputBody, Prompt};
 use plimsoll_core::turn::load::Loaded;
@@ -83,12 +82,7 @@ impl Session {
     }
 
     fn store(&mut self, batch: Batch) {
-        for item in &batch.items {
-            if let ItemBody::User(said) = &item.body {
-                let (text, steering) = (said.text.clone(), said.steering);
-                self.history.said.push(Said { item: item.no, turn: item.turn, text, steering });
-            }
-        }
+        self.history.said.extend(batch.items.iter().filter_map(Said::of));
         self.history.items.extend(batch.items);
         self.history.projections.extend(batch.projections.into_iter().map(|shown| (shown.call, shown)));
     }

@@ -149,7 +149,7 @@ pub struct Facts {
     pub covers: Covers,
     /// The calls that have a result: evidence of others resolves to nothing.
     pub calls: BTreeSet<CallId>,
-    /// The model's window in tokens.
+    /// The model's window, in tokens as they are estimated here.
     pub window: u64,
     /// The summary that this one takes the place of.
     pub earlier: Option<String>,

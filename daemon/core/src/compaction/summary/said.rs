@@ -9,7 +9,7 @@
 
 use super::Facts;
 use super::budget::Budget;
-use super::compose::defuse;
+use super::compose::{defuse, one_line};
 use super::standing::standing;
 use crate::tokens::{prefix_within, suffix_within, tokens};
 use std::collections::HashSet;
@@ -20,6 +20,10 @@ const LINE: usize = 120;
 
 /// Tokens of the line that counts what is left out.
 const COUNTED: u64 = 30;
+
+/// Images of one message that are named, and characters of such a name.
+const IMAGES: usize = 8;
+const IMAGE: usize = 120;
 
 /// What the user said, ready to be cut.
 pub(super) struct Messages {
@@ -46,7 +50,8 @@ impl Messages {
                     || !constraint.quote.trim().is_empty() && said.text.contains(&constraint.quote)
             });
             let while_running = if said.steering { ", while it ran" } else { "" };
-            let head = format!("#{} (turn {}{while_running})", said.item, said.turn);
+            let images = named(&said.images);
+            let head = format!("#{} (turn {}{while_running}{images})", said.item, said.turn);
             Entry::of(&head, said.item.0, &said.text, at == 0 || holds, facts.window)
         });
         Self { entries: entries.collect() }
@@ -96,6 +101,18 @@ impl Messages {
         let pairs = self.entries.iter().zip(shown);
         pairs.filter(|(_, text)| text.is_empty()).map(|(entry, _)| entry.item)
     }
+}
+
+/// What is said of a message's images, which nobody sees there.
+fn named(images: &[String]) -> String {
+    if images.is_empty() {
+        return String::new();
+    }
+    let mut names: Vec<String> = images.iter().take(IMAGES).map(|name| one_line(name, IMAGE)).collect();
+    if images.len() > IMAGES {
+        names.push(format!("{} more images", images.len() - IMAGES));
+    }
+    format!(", with the images {}", names.join("; "))
 }
 
 impl Entry {

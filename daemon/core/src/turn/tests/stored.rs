@@ -217,14 +217,8 @@ impl Stored {
         let out = OutOfView::of_items(&self.items);
         let viewed = || self.items.iter().filter(|item| !out.contains(item.no));
         let items: Vec<Item> = viewed().filter(|item| item.no >= from).cloned().collect();
-        let said = viewed().filter_map(|item| match &item.body {
-            ItemBody::User(message) if !message.refused => {
-                Some(Said { item: item.no, turn: item.turn, text: message.text.clone(), steering: message.steering })
-            }
-            _ => None,
-        });
         History {
-            said: said.collect(),
+            said: viewed().filter_map(Said::of).collect(),
             projections: self.projections.clone(),
             items,
             transcript: "/data/s/transcript.txt".into(),

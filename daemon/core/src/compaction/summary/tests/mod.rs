@@ -10,7 +10,7 @@ use crate::prompt::Prompts;
 use crate::tokens::tokens;
 
 pub(super) fn said(item: u64, text: &str) -> Said {
-    Said { item: ItemNo(item), turn: TurnNo(item), text: text.to_owned(), steering: false }
+    Said { item: ItemNo(item), turn: TurnNo(item), text: text.to_owned(), steering: false, images: Vec::new() }
 }
 
 pub(super) fn evidence(call: u64) -> EvidenceId {
