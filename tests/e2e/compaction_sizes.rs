@@ -97,6 +97,54 @@ async fn a_history_of_ten_windows_goes_on_with_the_smallest_model() {
     server.assert_clean();
 }
 
+/// A refusal as vendors of Chat Completions word it.
+fn too_long() -> Step {
+    let message = "This model's maximum context length is 20000 tokens. Please reduce the length of the messages.";
+    Step::error(400, json!({"error": {"message": message, "code": "context_length_exceeded"}}))
+}
+
+#[tokio::test]
+async fn a_window_that_is_smaller_than_configured_is_gone_on_in() {
+    const LIMIT: usize = 60_000;
+    let workspace = Workspace::new().file("notes.txt", &notes(200));
+    let script = Script::new([])
+        .on(|request| request.body.len() > LIMIT, too_long())
+        .on(asks_for_summary, good("Notes were read."))
+        .on(|request| matches!(request.seen().last(), Some(Seen::Result(..))), Step::say("So it is."))
+        .on(|_| true, Step::calls([read("notes.txt")]));
+    let server = ModelServer::start(script).await;
+    let daemon = configure(Machine::new(plimsoll_tests::binary!()), &server, 200_000, "").daemon().await;
+    let client = daemon.client().await;
+    let session = client.session(&workspace).await;
+    for turn in 0..25 {
+        let text = if turn == 0 { RULE.to_owned() } else { format!("look once more, {turn}") };
+        let end = client.turn(&session, &text).await;
+        assert_eq!(end["stopReason"], "endTurn", "{end}");
+    }
+    let refused: Vec<bool> = server.requests().iter().map(|request| request.body.len() > LIMIT).collect();
+    assert!(refused.contains(&true) && !refused.windows(2).any(|pair| pair == [true, true]), "{refused:?}");
+    assert!(parted(&server).0.iter().all(|request| request.json["messages"].to_string().contains(RULE)));
+    server.assert_clean();
+}
+
+/// Case G03.
+#[tokio::test]
+async fn what_is_refused_as_too_long_whatever_is_done_ends_with_a_choice_and_not_with_a_hundred_requests() {
+    let workspace = Workspace::new();
+    let server = ModelServer::start(Script::new([]).on(|_| true, too_long())).await;
+    let daemon = configure(Machine::new(plimsoll_tests::binary!()), &server, 200_000, "").daemon().await;
+    let client = daemon.client().await;
+    let session = client.session(&workspace).await;
+    for turn in 1..=2 {
+        let end = client.turn(&session, RULE).await;
+        assert_eq!(end["stopReason"], "modelError", "{end}");
+        let message = end["message"].as_str().expect("a message");
+        assert!(message.contains("maximum context length") && message.contains("`/compact`"), "{message}");
+        // One for the turn; a summary may have been asked for, and a smaller one sent, which were refused as well.
+        assert!(server.requests().len() <= 4 * turn, "{} requests in {turn} turns", server.requests().len());
+    }
+}
+
 /// An image of about two million bytes.
 fn large_gif(no: usize) -> Vec<u8> {
     let mut bytes = b"GIF89a".to_vec();

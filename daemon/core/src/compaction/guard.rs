@@ -13,7 +13,7 @@ const SHARE: u64 = 30;
 
 /// The places up to which a compaction may reach, from the oldest on: the end of each turn outside the guard, then, when the
 /// current turn alone is too large, the end of each of its own steps but the newest. `turn` is the current turn, which may
-/// have no items yet. `guard` is how many turns are guarded at most.
+/// have no items yet. `window` is in tokens as they are estimated. `guard` is how many turns are guarded at most.
 pub(super) fn places(history: &History, turn: TurnNo, window: u64, guard: u64) -> Vec<Through> {
     let mut sizes: BTreeMap<TurnNo, u64> = BTreeMap::from([(turn, 0)]);
     let items = &history.items;

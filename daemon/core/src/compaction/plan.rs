@@ -45,6 +45,8 @@ pub struct Basis<'a> {
     pub settings: &'a Settings,
     /// The model's window.
     pub room: Room,
+    /// Estimated tokens, uncalibrated, that fill the window; of one that a request was refused by as too long, at most those.
+    pub window: u64,
     /// What estimates are multiplied by.
     pub calibration: Calibration,
     /// Tokens of the next request as it would be now.
@@ -103,7 +105,7 @@ impl Basis<'_> {
     }
 
     fn places(&self, guard: u64) -> Vec<Through> {
-        let places = places(self.history, self.turn, self.room.window, guard);
+        let places = places(self.history, self.turn, self.window, guard);
         // What a summary stands for is gone already.
         let beyond = |place: &Through| self.shape.summary.as_ref().is_none_or(|old| place.is_beyond(old.through));
         places.into_iter().filter(beyond).collect()

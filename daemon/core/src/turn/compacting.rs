@@ -24,8 +24,8 @@ pub(super) struct Compacting {
     pub(super) asked: Option<Asked>,
     /// The step before whose request it was done, or found to be of no use.
     pub(super) done_for: Option<(TurnNo, StepNo)>,
-    /// The step whose request was refused as too long, after which it was done.
-    pub(super) refused_for: Option<(TurnNo, StepNo)>,
+    /// A request was refused as too long: the step whose request follows, and what the provider said.
+    pub(super) refused: Option<(TurnNo, StepNo, String)>,
     /// Nothing helped: not looked at again below so many tokens.
     pub(super) rests_below: u64,
     /// The turn in which no summary could be had in the background: it is not tried again before the next.

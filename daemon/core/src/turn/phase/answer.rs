@@ -167,10 +167,9 @@ impl Machine {
         let asked = error.retry_after_ms;
         if error.class == ErrorClass::ContextTooLong && self.settings.compaction.auto {
             self.end_request(&answer, Some(error.message.clone()));
-            if self.compact_refused() {
-                return;
+            if !self.compact_refused(&error.message) {
+                self.refused_as_too_long(&error.message);
             }
-            self.refused_as_too_long(error);
             return;
         }
         if error.class.is_retryable() && attempts < MAX_ATTEMPTS && asked.is_none_or(|ms| ms <= LONGEST_ASKED_PAUSE_MS)
@@ -187,7 +186,7 @@ impl Machine {
                     format!("{} The provider asks to wait {} s; try again then.", error.message, ms / 1000)
                 }
                 (ErrorClass::ContextTooLong, _) => {
-                    self.refused_as_too_long(error);
+                    self.refused_as_too_long(&error.message);
                     return;
                 }
                 _ => error.message.clone(),
@@ -197,9 +196,9 @@ impl Machine {
         }
     }
 
-    /// A refusal that nothing more can be done about.
-    fn refused_as_too_long(&mut self, error: &ModelError) {
-        let text = format!("{} {WINDOW_FULL}", error.message);
+    /// A refusal, in the provider's words, that nothing more can be done about.
+    pub(super) fn refused_as_too_long(&mut self, message: &str) {
+        let text = format!("{message} {WINDOW_FULL}");
         self.add_notice(NoticeCause::ModelError, text.clone());
         self.finish(TurnEnd::ModelError, Some(text));
     }

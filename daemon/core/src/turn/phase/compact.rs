@@ -76,7 +76,9 @@ impl Machine {
         let first = next.1 == StepNo(1);
         let summarised = self.view.shape().summary.map(|summary| summary.through.turn.0 + settings.tail_guard_turns);
         let since = next.0.0.saturating_sub(summarised.unwrap_or(1));
-        if first && settings.every_turns.is_some_and(|turns| turns > 0 && since >= turns) {
+        // One that is being written is taken at the beginning of the turn after.
+        let written = state.writing.is_some() && state.candidate.is_none();
+        if first && !written && settings.every_turns.is_some_and(|turns| turns > 0 && since >= turns) {
             return Some((CompactionCause::Turns, Aim::Summary));
         }
         let tokens = self.view.next_tokens(&self.settings.model);
@@ -114,16 +116,25 @@ impl Machine {
         }
     }
 
-    /// The provider refused the request as too long; whether something is done about it.
-    pub(in crate::turn) fn compact_refused(&mut self) -> bool {
+    /// The provider refused the request as too long and says this; whether something is done about it. Nothing is for the
+    /// request that follows on that.
+    pub(in crate::turn) fn compact_refused(&mut self, message: &str) -> bool {
         let Some(turn) = &self.turn else { return false };
-        let refused = Some((turn.no, turn.step));
-        if !self.settings.compaction.auto || self.compacting.refused_for == refused {
+        let again = matches!(&self.compacting.refused, Some((no, step, _)) if (*no, *step) == (turn.no, turn.step));
+        if !self.settings.compaction.auto || again {
             return false;
         }
-        self.compacting.refused_for = refused;
+        let (turn, step) = self.next_step();
+        self.compacting.refused = Some((turn, step, message.to_owned()));
         self.wait_for_compaction(CompactionCause::TooLong, Aim::TooLong, None);
         true
+    }
+
+    /// Tokens of the model's window; while a request is made smaller that was refused as too long, at most that request's.
+    pub(super) fn window(&self) -> u64 {
+        let window = self.settings.model.context_window;
+        let refused = self.compacting.waits.as_ref().is_some_and(|waits| waits.cause == CompactionCause::TooLong);
+        if refused { window.min(self.view.tokens()) } else { window }
     }
 
     fn tell_compaction(&mut self, cause: CompactionCause) {
@@ -191,7 +202,12 @@ impl Machine {
                 }
                 let load = self.percent(self.view.next_tokens(&self.settings.model));
                 let line = u64::from(self.settings.compaction.lines[2]);
-                if prepares && waits.aim == Aim::Load && load < line && self.compacting.writing.is_none() {
+                let may_go_on = match waits.cause {
+                    // Where none could be had beside the work it is waited for, so that there is one in the end.
+                    CompactionCause::Turns => self.compacting.failed_in.is_none(),
+                    _ => waits.aim == Aim::Load && load < line,
+                };
+                if prepares && may_go_on && self.compacting.writing.is_none() {
                     // The work goes on meanwhile.
                     if self.may_prepare() {
                         self.write_summary(history, &shape, through, None);
@@ -217,6 +233,7 @@ impl Machine {
             shape,
             settings: &self.settings.compaction,
             room: Room::of(&self.settings.model),
+            window: self.calibration().estimated(self.window()),
             calibration: self.calibration(),
             now: self.view.next_tokens(&self.settings.model),
             turn: self.turn.as_ref().map_or(self.counters.turn, |turn| turn.no),
@@ -316,7 +333,14 @@ impl Machine {
         }
         let again = self.next_step();
         self.compacting.done_for = Some(again);
-        self.request();
+        match &self.compacting.refused {
+            // The same request would be refused again.
+            Some((turn, step, said)) if (*turn, *step) == again && no.is_none() => {
+                let said = said.clone();
+                self.refused_as_too_long(&said);
+            }
+            _ => self.request(),
+        }
     }
 }
 

@@ -86,7 +86,7 @@ impl Machine {
         let untold = |pruned: &Through| told.is_none_or(|told| pruned.is_beyond(told));
         let hidden = self.view.shape().pruned.filter(untold);
         let fresh = shape.pruned.filter(|pruned| hidden.is_none() && untold(pruned));
-        let due = unsummarised(history, shape, self.settings.model.context_window);
+        let due = unsummarised(history, shape, self.calibration().estimated(self.window()));
         if let Some(through) = fresh.or(due) {
             self.write_summary(history, shape, through, None);
         }
@@ -98,7 +98,10 @@ impl Machine {
         let host = Host::of(self.prompts(), &facts);
         let (model, other) = self.summary_model();
         let calibration = self.calibration();
-        let usable = model.usable_window();
+        // What was refused as too long is refused again.
+        let refused = self.compacting.waits.as_ref().is_some_and(|waits| waits.cause == CompactionCause::TooLong);
+        let most = if refused && !other { self.window() / 2 } else { u64::MAX };
+        let usable = model.usable_window().min(most);
         let of_view: Vec<Item> = part(history, through).cloned().collect();
         let shortened = self.view.shape();
         let told = shape.summary.as_ref().map(|summary| summary.through);
@@ -108,7 +111,8 @@ impl Machine {
             .filter(|item| told.is_none_or(|told| !told.holds(item.turn, item.step)))
             .cloned()
             .collect();
-        let mut originals = pieces(&hidden, &history.projections, model.context_window * ORIGINALS_PERCENT / 100);
+        let originals_room = calibration.estimated(model.context_window * ORIGINALS_PERCENT / 100);
+        let mut originals = pieces(&hidden, &history.projections, originals_room);
         if originals.len() <= 1 && shape.summary != shortened.summary {
             // The prefix has an older one.
             let newer = shape.summary.as_ref().map_or("", |summary| summary.text.as_str());
@@ -120,8 +124,6 @@ impl Machine {
         let plain = ask::demand(&prompts, &host, &facts, focus.as_deref());
         let sent = self.view.tokens();
         let fits = |extra: u64| sent.saturating_add(calibration.of(extra)) <= usable;
-        // What was refused as too long is refused again.
-        let refused = self.compacting.waits.as_ref().is_some_and(|waits| waits.cause == CompactionCause::TooLong);
         let fork = self.view.fork(self.counters.request).filter(|_| !other && !refused && originals.len() <= 1);
         let on_prefix = fork.filter(|_| fits(tokens(&message)));
         let behind = if on_prefix.is_some() { sent } else { 0 };
@@ -259,6 +261,7 @@ impl Machine {
                 let written = Some(Written { answer: answer.clone(), replaces: writing.replaces });
                 self.end_side(answer, None);
                 self.compacting.writing = None;
+                self.compacting.failed_in = None;
                 self.compacting.candidate = Some(Candidate { summary, source, after, written });
                 if self.compacting.waits.is_some() && self.compacting.reads.is_none() {
                     self.read_history(Reads::Finish(None));
@@ -367,7 +370,7 @@ impl Machine {
             transcript: history.transcript.clone(),
             covers: Covers { turns: (TurnNo(1), through.turn), items: (ItemNo(1), items) },
             calls: (1..=self.counters.call.0).map(CallId).collect(),
-            window: self.settings.model.context_window,
+            window: self.calibration().estimated(self.window()),
             earlier: old.map(|old| old.text),
             tools: SPECS.iter().map(|spec| spec.name.to_owned()).collect(),
             ..Facts::default()

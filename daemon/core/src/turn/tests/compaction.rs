@@ -4,12 +4,12 @@
 use super::super::input::InputBody;
 use super::super::machine::Settings;
 use super::behaviour::{call, collect, finish, prepare, reply, running, text};
-
 use super::world::{Pending, World, check_strict, open_end, settings};
 use crate::compaction::summary::Section;
 use crate::context::load::Room;
 use crate::event::{EventBody, TurnEnd};
 use crate::id::{Revision, SideNo};
+use crate::model::calibration::Calibration;
 use crate::model::error::{ErrorClass, ModelError};
 use crate::model::event::{BlockContent, ModelEvent, StopReason};
 use crate::model::request::Api;
@@ -18,28 +18,28 @@ use crate::tool::outcome::{Body, Outcome, Status};
 use crate::transcript::epoch::{CompactionCause, EpochCause, Level, SummarySource, SwitchFacts};
 use proptest::prelude::*;
 
-const RULE: &str = "Never edit files under legacy/. Ask before any git push.";
+pub(super) const RULE: &str = "Never edit files under legacy/. Ask before any git push.";
 
-fn in_window(context_window: u64) -> Settings {
+pub(super) fn in_window(context_window: u64) -> Settings {
     let mut settings = settings(Api::OpenaiChat);
     settings.model.context_window = context_window;
     settings.model.max_output = 2_000;
     settings
 }
 
-fn world(settings: Settings) -> World {
+pub(super) fn world(settings: Settings) -> World {
     let mut world = World::new(Api::OpenaiChat);
     world.crash_into(settings);
     world
 }
 
 /// What a summariser is asked for, with so many words in each section.
-fn good(words: usize) -> String {
+pub(super) fn good(words: usize) -> String {
     let section = |section: Section| format!("{}\n{}\n\n", section.heading(), "What was done. ".repeat(words));
     Section::models().map(section).collect::<Vec<_>>().concat()
 }
 
-fn side_answers(world: &mut World, no: SideNo, content: Vec<BlockContent>, stop: StopReason) {
+pub(super) fn side_answers(world: &mut World, no: SideNo, content: Vec<BlockContent>, stop: StopReason) {
     for (block, content) in (0..).zip(content) {
         world.input(InputBody::Side { no, event: ModelEvent::BlockDone { block, content } });
     }
@@ -79,7 +79,7 @@ pub(super) fn answer_badly(world: &mut World, no: SideNo, roll: u64) {
 }
 
 /// All that belongs to a compaction is answered at once, by this summariser.
-fn settle(world: &mut World, summarise: &mut impl FnMut(&mut World, SideNo)) {
+pub(super) fn settle(world: &mut World, summarise: &mut impl FnMut(&mut World, SideNo)) {
     loop {
         let at = world.pending.iter().position(|pending| matches!(pending, Pending::History(_) | Pending::Side(..)));
         match at.map(|at| world.pending.remove(at)) {
@@ -111,7 +111,13 @@ fn check_side(world: &World, body: &[u8]) {
 }
 
 /// One turn: a prompt, steps that each read something of about so many lines, an answer.
-fn turn(world: &mut World, prompt: &str, steps: usize, lines: usize, summarise: &mut impl FnMut(&mut World, SideNo)) {
+pub(super) fn turn(
+    world: &mut World,
+    prompt: &str,
+    steps: usize,
+    lines: usize,
+    summarise: &mut impl FnMut(&mut World, SideNo),
+) {
     world.prompt(prompt);
     collect(world);
     settle(world, summarise);
@@ -141,12 +147,12 @@ fn turn(world: &mut World, prompt: &str, steps: usize, lines: usize, summarise: 
     settle(world, summarise);
 }
 
-fn switches(world: &World) -> Vec<SwitchFacts> {
+pub(super) fn switches(world: &World) -> Vec<SwitchFacts> {
     let switch = |epoch: &crate::transcript::epoch::Epoch| Some(epoch.switch.as_ref()?.facts.clone());
     world.stored.epochs.iter().filter_map(switch).collect()
 }
 
-fn ends(world: &World) -> Vec<TurnEnd> {
+pub(super) fn ends(world: &World) -> Vec<TurnEnd> {
     let end = |event: &crate::event::Event| match &event.body {
         EventBody::TurnCompleted { reason, .. } => Some(*reason),
         _ => None,
@@ -156,7 +162,7 @@ fn ends(world: &World) -> Vec<TurnEnd> {
 
 /// What holds whatever a summariser does: requests are accepted and fit, the head never changes, breaks are recorded switches,
 /// what was said stands in each request from its own on.
-fn check(world: &World, rules: &[(usize, String)]) {
+pub(super) fn check(world: &World, rules: &[(usize, String)]) {
     let settings = &world.machine.settings;
     let room = settings.model.usable_window();
     for event in &world.stored.events {
@@ -212,7 +218,7 @@ fn three_hundred_turns_in_a_small_window() {
 }
 
 /// Summaries that were begun and that the conversation waited for.
-fn waited(world: &World) -> usize {
+pub(super) fn waited(world: &World) -> usize {
     let mut asked = Vec::new();
     for event in &world.stored.events {
         match &event.body {
@@ -240,72 +246,6 @@ fn large_old_results_are_cut_first_and_what_stands_before_stays() {
     assert!(made.len() >= 2 && made.iter().all(|facts| facts.levels == [Level::Snip]), "{made:#?}");
     assert!(made[1].first_changed > made[0].first_changed, "the next one begins where this one ended: {made:#?}");
     assert!(world.stored.sides.is_empty());
-    check(&world, &[(0, RULE.to_owned())]);
-}
-
-/// Turns until a summary is being written beside the work, which is not answered.
-fn until_a_summary_is_written(world: &mut World) {
-    let mut written = false;
-    for no in 0..60 {
-        world.prompt(&format!("{RULE} {no}"));
-        collect(world);
-        settle(world, &mut |_, _| written = true);
-        if written {
-            return;
-        }
-        reply(world, vec![text("I look."), call("read_file", r#"{"target_file":"a"}"#)], StopReason::ToolCalls);
-        prepare(world, None);
-        for id in running(world) {
-            world.pending.retain(|pending| !matches!(pending, Pending::Run(call) if call.id == id));
-            let body = Body::Text("let value = compute();\n".repeat(200));
-            let outcome = Outcome { status: Status::Ok, body };
-            world.input(InputBody::ToolFinished { call: id, outcome, revision: Revision(2) });
-        }
-        settle(world, &mut |_, _| written = true);
-        if written {
-            return;
-        }
-        reply(world, vec![text("That is how it is.")], StopReason::EndTurn);
-    }
-    panic!("none is written");
-}
-
-#[test]
-fn a_summary_beside_the_work_gives_way_when_the_provider_limits_requests() {
-    let mut world = world(in_window(32_000));
-    until_a_summary_is_written(&mut world);
-    let written = world.stored.sides.last().expect("a row").no;
-    assert!(!world.stored.side_ends.contains_key(&written));
-    let Some(Pending::Model(request, _)) = world.pending.pop() else { panic!("the turn's request is out") };
-    world.input(InputBody::ModelFailed { request, error: ModelError::new(ErrorClass::RateLimited, "slow down") });
-    let end = &world.stored.side_ends[&written];
-    assert!(end.error.as_deref().is_some_and(|why| why.contains("limits requests")), "{end:?}");
-    // Its answer comes too late, and none other is asked for in this turn.
-    let sides = world.stored.sides.len();
-    world.input(InputBody::Side { no: written, event: ModelEvent::Finished(StopReason::EndTurn) });
-    let Some(Pending::Timer(timer)) = world.pending.pop() else { panic!("it waits") };
-    world.input(InputBody::Timer(timer));
-    reply(&mut world, vec![text("Well.")], StopReason::EndTurn);
-    assert_eq!((world.stored.sides.len(), ends(&world).last()), (sides, Some(&TurnEnd::EndTurn)));
-}
-
-#[test]
-fn where_requests_come_one_at_a_time_no_summary_is_written_beside_the_work() {
-    let mut settings = in_window(32_000);
-    settings.compaction.prepare = false;
-    let mut world = world(settings);
-    let mut waiting = 0;
-    let mut summarise = |world: &mut World, no: SideNo| {
-        assert!(!world.pending.iter().any(|pending| matches!(pending, Pending::Model(..))), "nothing else is asked");
-        waiting += 1;
-        side_answers(world, no, vec![text(&good(3))], StopReason::EndTurn);
-    };
-    for no in 0..120 {
-        turn(&mut world, &format!("{RULE} {no}"), 2, 60, &mut summarise);
-    }
-    assert!(waiting > 0);
-    assert_eq!(ends(&world), vec![TurnEnd::EndTurn; 120]);
-    assert!(world.stored.sides.iter().all(|row| row.base.is_some()), "all are on the prefix");
     check(&world, &[(0, RULE.to_owned())]);
 }
 
@@ -392,6 +332,71 @@ fn a_compaction_by_hand_between_turns_can_be_interrupted_and_prompts_wait_for_it
     check(&world, &[(0, RULE.to_owned())]);
 }
 
+fn refuse(world: &mut World) {
+    let Some(Pending::Model(request, _)) = world.pending.pop() else { panic!("a request") };
+    let error = ModelError::new(ErrorClass::ContextTooLong, "too long");
+    world.input(InputBody::ModelFailed { request, error });
+}
+
+#[test]
+fn a_refusal_that_stays_ends_the_turn_with_a_choice() {
+    let mut world = world(in_window(100_000));
+    let mut none = |world: &mut World, no: SideNo| answer_badly(world, no, 0);
+    let ended = |world: &World| {
+        let end = world.stored.events.iter().rev().find_map(|event| match &event.body {
+            EventBody::TurnCompleted { reason, message, .. } => Some((*reason, message.clone().unwrap_or_default())),
+            _ => None,
+        });
+        let (reason, message) = end.expect("a turn that ended");
+        assert_eq!(reason, TurnEnd::ModelError);
+        assert!(message.starts_with("too long ") && message.contains("`/compact`"), "{message}");
+        assert!(!world.pending.iter().any(|pending| matches!(pending, Pending::Model(..))));
+    };
+    // Nothing can be made smaller: the same request is not sent again.
+    world.prompt("alone");
+    collect(&mut world);
+    refuse(&mut world);
+    settle(&mut world, &mut none);
+    ended(&world);
+    assert_eq!(world.bodies.len(), 1);
+    for _ in 0..6 {
+        turn(&mut world, RULE, 2, 60, &mut none);
+    }
+    // A smaller one is refused, too.
+    let requests = world.bodies.len();
+    world.prompt("one more");
+    collect(&mut world);
+    for _ in 0..2 {
+        refuse(&mut world);
+        settle(&mut world, &mut none);
+    }
+    ended(&world);
+    assert_eq!((world.bodies.len(), switches(&world).len()), (requests + 2, 1));
+    check(&world, &[(1, RULE.to_owned())]);
+}
+
+/// A model that counts four tokens where one is estimated: what is in tokens of the window is held against estimates.
+#[test]
+fn shares_of_the_window_are_in_the_tokens_that_the_model_counts() {
+    let mut world = world(in_window(60_000));
+    world.machine.calibrate(Calibration { factor: 4.0, reports: 9 });
+    let mut good_one =
+        |world: &mut World, no: SideNo| side_answers(world, no, vec![text(&good(3))], StopReason::EndTurn);
+    turn(&mut world, RULE, 1, 20, &mut good_one);
+    for no in 1..30 {
+        let prompt = format!("Look at the next part, number {no}. ").repeat(40);
+        turn(&mut world, &prompt, 1, 20, &mut good_one);
+    }
+    let shapes = world.stored.epochs.iter().map(|epoch| &epoch.shape);
+    let summaries: Vec<&str> = shapes.filter_map(|shape| Some(shape.summary.as_ref()?.text.as_str())).collect();
+    assert!(!summaries.is_empty());
+    for text in summaries {
+        assert!(tokens(text) * 4 <= 60_000 * 25 / 100, "{} tokens: {text}", tokens(text) * 4);
+    }
+    assert_eq!(ends(&world), vec![TurnEnd::EndTurn; 30]);
+    check(&world, &[(0, RULE.to_owned())]);
+}
+
 #[test]
 fn a_refusal_as_too_long_is_answered_by_one_compaction_and_one_repetition() {
     let mut world = world(in_window(100_000));
@@ -401,11 +406,6 @@ fn a_refusal_as_too_long_is_answered_by_one_compaction_and_one_repetition() {
     }
     world.prompt("one more");
     collect(&mut world);
-    let refuse = |world: &mut World| {
-        let Some(Pending::Model(request, _)) = world.pending.pop() else { panic!("a request") };
-        let error = ModelError::new(ErrorClass::ContextTooLong, "too long");
-        world.input(InputBody::ModelFailed { request, error });
-    };
     let requests = world.bodies.len();
     refuse(&mut world);
     settle(&mut world, &mut none);

@@ -15,6 +15,7 @@ mod operations;
 mod orphans;
 mod permission;
 mod plan;
+mod preparing;
 mod preview;
 mod random;
 mod reader;
