@@ -1,9 +1,9 @@
-"""Writes a model for llama.cpp that is tiny and does as it is told: make_model.py OUT.gguf TEMPLATE CALLS.json
+"""Writes a model for llama.cpp that is tiny and does as it is told: make_model.py OUT.gguf TEMPLATE TOLD.json
 
-One token is one byte of UTF-8, beside a few tokens for the frame of messages and one for each call of CALLS.json (a list of
-{"name", "arguments"}). Attention and feed-forward add nothing, so that the next token depends on the last one only: after
-"assistant\\n" comes "Done.", after `<|call3|>` the whole third call. The engine around it (tokens, KV cache, prefix cache,
-parsing of calls) is the real one.
+One token is one byte of UTF-8, beside a few tokens for the frame of messages, one for each of `calls` in TOLD.json (a list of
+{"name", "arguments"}) and one for its `summary`. Attention and feed-forward add nothing, so that the next token depends on the
+last one only: after "assistant\\n" comes "Done.", after `<|call3|>` the whole third call, after `<|summary|>` the summary. The
+engine around it (tokens, KV cache, prefix cache, parsing of calls) is the real one.
 """
 
 import json
@@ -31,8 +31,9 @@ def call_text(call):
 
 
 def main():
-    out, template, calls = sys.argv[1:]
-    calls = [call_text(call) for call in json.load(open(calls, encoding="utf-8"))]
+    out, template, told = sys.argv[1:]
+    told = json.load(open(told, encoding="utf-8"))
+    calls = [call_text(call) for call in told["calls"]]
     letters = printable_bytes()
     tokens = [letters[byte] for byte in range(256)]
     kinds = [gguf.TokenType.NORMAL] * 256
@@ -47,6 +48,7 @@ def main():
     for number, text in enumerate(calls):
         chosen = token(f"<|call{number}|>", gguf.TokenType.CONTROL)
         follows[chosen] = token(text, gguf.TokenType.USER_DEFINED)
+    follows[token("<|summary|>", gguf.TokenType.CONTROL)] = token(told["summary"], gguf.TokenType.USER_DEFINED)
     for byte, after in zip(b"\n" + ANSWER.encode(), ANSWER.encode()):
         follows[byte] = after
 

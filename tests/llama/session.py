@@ -1,9 +1,13 @@
 """A session of the real binary with a real llama.cpp server: session.py PLIMSOLL FOLDER.
 
-Twelve turns with tool results, and in between another branch, another AGENTS.md and a restart of the daemon. For each request the
-server's own count of prompt tokens that it had in its cache is compared with two others: with what the request shares with the
-one before, by the server's own template and tokenizer; and with what Plimsoll expected and has stored. They must agree within 2 %.
-Every request is also printed again from the store, as it was sent.
+Twelve turns with tool results, and in between another branch, another AGENTS.md and a restart of the daemon. Then the conversation
+is shortened by hand, and goes on until the server, which takes less than the configuration says, refuses a request as too long:
+it is shortened again and goes on. What was made smaller is not refused.
+
+For each request the server's own count of prompt tokens that it had in its cache is compared with two others: with what the
+request shares with the one before, by the server's own template and tokenizer; and with what Plimsoll expected and has stored.
+They must agree within 2 %. The request for the first summary must find the whole conversation in the cache. What the user
+demanded first stands in every request of the conversation. Every request is also printed again from the store, as it was sent.
 """
 
 import http.client
@@ -19,8 +23,22 @@ import time
 
 HERE = pathlib.Path(__file__).parent
 CONTEXT = 131_072
+# What the server takes.
+SERVED = 60_000
 TURNS = 12
 LIMIT = 0.02
+RULE = "Never edit files under legacy/."
+SECTIONS = [
+    "1. Primary request and intent",
+    "2. Key technical concepts",
+    "3. Files and code sections",
+    "4. Errors and fixes",
+    "5. Problem solving",
+    "7. Pending tasks",
+    "8. Current work",
+    "9. Next step and where to look",
+]
+SUMMARY = "\n\n".join(f"## {title}\nThe files were looked at." for title in SECTIONS)
 
 
 class Proxy(http.server.BaseHTTPRequestHandler):
@@ -76,7 +94,7 @@ def get(port, path, body=None):
 def start_server(model, folder):
     port = free_port()
     log = open(folder / "server.log", "wb")
-    command = [sys.executable, HERE / "serve.py", model, str(port), str(CONTEXT)]
+    command = [sys.executable, HERE / "serve.py", model, str(port), str(SERVED)]
     server = subprocess.Popen(command, stdout=log, stderr=log)
     for _ in range(600):
         if server.poll() is not None:
@@ -169,7 +187,12 @@ def play(machine):
             (machine.work / "AGENTS.md").write_text("Use four blanks.\n")
         elif turn == 9:
             machine.plimsoll("stop")
-        answer = machine.ask(f"Look at number {turn}. <<{turn}>>", stdin)
+        rule = RULE if turn == 0 else ""
+        answer = machine.ask(f"{rule} Look at number {turn}. <<{turn}>>", stdin)
+        assert answer.strip() == "Done.", answer
+    print(machine.plimsoll("compact", machine.session).strip())
+    for turn in range(4):
+        answer = machine.ask(f"And once more at number {turn}. <<{turn}>>", "Another long text of the user's. " * 400)
         assert answer.strip() == "Done.", answer
 
 
@@ -186,6 +209,10 @@ def shared(port, before, after):
     return next(differs, min(len(before), len(after)))
 
 
+def asks_for_summary(body):
+    return "## 9. " in json.loads(body)["messages"][-1]["content"]
+
+
 def near(one, other):
     return abs(one - other) <= LIMIT * max(one, other)
 
@@ -193,44 +220,76 @@ def near(one, other):
 def compare(port, machine):
     """Prints a line per request; gives the number of those where the counts do not agree."""
     stored = stored_requests(machine)
-    faults = 0
+    faults = told = refused = 0
+    before = None
     print(f"{'request':>7} {'prompt':>8} {'in cache':>9} {'shared':>8} {'expected':>9} {'reported':>9}")
     for at, (body, usage) in enumerate(Proxy.seen):
+        request = stored[at]
+        beside = "side" in request
+        if not beside and RULE not in body:
+            sys.exit(f"request {at + 1} has lost what the user demanded")
         if isinstance(usage, str):
-            sys.exit(f"request {at + 1} was not answered with its usage:\n{usage[:2000]}")
+            if beside or refused == at or "exceed_context_size" not in usage:
+                sys.exit(f"request {at + 1} was not answered with its usage:\n{usage[:2000]}")
+            refused = at + 1
+            before = body
+            print(f"{at + 1:>7} refused as too long")
+            continue
         prompt, cached = usage["prompt_tokens"], usage["prompt_tokens_details"]["cached_tokens"]
-        common = shared(port, Proxy.seen[at - 1][0], body) if at else 0
-        expected, reported = stored[at]
-        fine = near(cached, common) and near(cached, expected) and reported == cached
+        common = 0 if before is None or beside and "base" not in request else shared(port, before, body)
+        expected, reported = request.get("cachedExpected", common), request["usage"]["cacheRead"]
+        if beside:
+            # On the prefix it asks behind the whole conversation; alone it finds nothing.
+            fine = near(cached, last_prompt) if "base" in request else cached < 100
+        elif request.get("break"):
+            # The server keeps the head from before, whatever came between; how many tokens it has is an estimate.
+            fine = near(cached, common) and common > 0
+        else:
+            fine = near(cached, common) and near(cached, expected)
+        fine = fine and reported == cached
         faults += not fine
-        print(f"{at + 1:>7} {prompt:>8} {cached:>9} {common:>8} {expected:>9} {reported:>9} {'' if fine else '<- differs'}")
+        told += cached
+        if not beside:
+            before, last_prompt = body, prompt
+        kind = " summary" if beside else ""
+        print(f"{at + 1:>7} {prompt:>8} {cached:>9} {common:>8} {expected:>9} {reported:>9}{kind} {'' if fine else '<- differs'}")
+    if not refused:
+        sys.exit("the server refused nothing as too long")
     lines = get(port, "/metrics").splitlines()
     total = next(float(line.split()[1]) for line in lines if line.startswith("llamacpp:prompt_tokens_cached_total"))
-    told = sum(usage["prompt_tokens_details"]["cached_tokens"] for _, usage in Proxy.seen)
     print(f"the server's counter: {total:.0f}; the sum of its reports: {told}")
     return faults + (total != told)
 
 
 def stored_requests(machine):
-    """What Plimsoll expected to be in the cache, and what it noted of the answer, per request."""
+    """What Plimsoll has stored of each request, in the order in which they were sent."""
     lines = machine.plimsoll("requests", machine.session, "--json", "--limit", "1000").splitlines()
-    requests = [json.loads(line) for line in lines]
-    if len(requests) != len(Proxy.seen):
-        sys.exit(f"{len(Proxy.seen)} requests were sent and {len(requests)} are stored")
-    for request, (body, _) in zip(requests, Proxy.seen):
-        if request.get("break"):
-            sys.exit(f"request {request['request']} does not go on from the one before: {request['break']}")
-        if machine.plimsoll("replay", machine.session, str(request["request"])).rstrip("\n") != body:
-            sys.exit(f"request {request['request']} is not printed again as it was sent")
-    return [(request["cachedExpected"], request["usage"]["cacheRead"]) for request in requests]
+    rows = [json.loads(line) for line in lines]
+    if len(rows) != len(Proxy.seen):
+        sys.exit(f"{len(Proxy.seen)} requests were sent and {len(rows)} are stored")
+    beside = [row for row in rows if "side" in row]
+    own = [row for row in rows if "side" not in row]
+    breaks = [row["break"]["cause"] for row in own if row.get("break")]
+    by_refusal = sum(isinstance(usage, str) for _, usage in Proxy.seen)
+    if breaks != ["compaction"] * (1 + by_refusal) or ["base" in row for row in beside] != [True] + [False] * by_refusal:
+        sys.exit(f"a compaction by hand, on the prefix, and one for each refusal, which are not: {breaks}, {beside}")
+    requests = []
+    for body, _ in Proxy.seen:
+        side = asks_for_summary(body)
+        row = (beside if side else own).pop(0)
+        which = ["--side", str(row["side"])] if side else [str(row["request"])]
+        if machine.plimsoll("replay", machine.session, *which).rstrip("\n") != body:
+            sys.exit(f"request {' '.join(which)} is not printed again as it was sent")
+        requests.append(row)
+    return requests
 
 
 def main():
     binary, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     model = folder / "as-told.gguf"
-    (folder / "calls.json").write_text(json.dumps(calls()))
+    (folder / "told.json").write_text(json.dumps({"calls": calls(), "summary": SUMMARY}))
     template = HERE / "chat-template.jinja"
-    subprocess.run([sys.executable, HERE / "make_model.py", model, template, folder / "calls.json"], check=True)
+    subprocess.run([sys.executable, HERE / "make_model.py", model, template, folder / "told.json"], check=True)
     server, port = start_server(model, folder)
     Proxy.server_port = port
     proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
@@ -243,7 +302,8 @@ def main():
     finally:
         subprocess.run([binary, "stop"], env=machine.env, capture_output=True)
         server.kill()
-    results = sum(message["role"] == "tool" for message in json.loads(Proxy.seen[-1][0])["messages"])
+    before = next(at for at, (body, _) in enumerate(Proxy.seen) if asks_for_summary(body))
+    results = sum(message["role"] == "tool" for message in json.loads(Proxy.seen[before - 1][0])["messages"])
     if results != TURNS:
         sys.exit(f"{results} tool results of {TURNS}: the model did not call as it was told")
     if faults:
