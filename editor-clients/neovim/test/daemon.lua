@@ -154,6 +154,41 @@ return {
     nvim:idle()
   end),
 
+  test('the conversation is shortened by a command, which says what to keep', {}, function(m)
+    -- What is worth to be shortened is told by what the provider counts.
+    m.model.counts = true
+    m:file('notes.txt', ('note: words and words and words\n'):rep(400))
+    m.model:push(model.calls({ 'read_file', { target_file = 'notes.txt' } }))
+    local nvim = m:nvim()
+    nvim:open()
+    for turn = 1, 5 do
+      m.model:push(model.say(('Answer %d.'):format(turn)))
+      nvim:keys((turn == 1 and 'iNever edit notes.txt<C-s>' or 'iGo on<C-s>'))
+      nvim:sees(('Answer %d.'):format(turn))
+      nvim:idle()
+    end
+    local gate = model.gate()
+    local summary = {}
+    for _, title in ipairs(model.SUMMARY) do
+      vim.list_extend(summary, { '## ' .. title, 'The notes were read.', '' })
+    end
+    m.model:push(model.say('', gate, table.concat(summary, '\n')), model.say('Six.'))
+    nvim:command('PlimsollCompact the names of the notes')
+    nvim:waits('the activity', [[require('plimsoll.session').current:activity() == 'shortens the conversation']])
+    assert(last_request(m):find('the names of the notes', 1, true), last_request(m))
+    model.open(gate)
+    nvim:sees('The conversation was shortened for the model')
+    nvim:idle()
+    nvim:keys('iAnd now?<C-s>')
+    nvim:sees('Six.')
+    nvim:idle()
+    local sent = last_request(m)
+    for _, part in ipairs({ 'The notes were read.', 'Never edit notes.txt', 'And now?' }) do
+      assert(sent:find(part, 1, true), part .. ' is missing in\n' .. sent)
+    end
+    assert(not sent:find('words and words', 1, true), 'what was read is told in short')
+  end),
+
   test('a turn is stopped by a key, and what came is kept', {}, function(m)
     local gate = model.gate()
     m.model:push(model.say('Once upon', gate, ' never'), model.say('Hello.'))

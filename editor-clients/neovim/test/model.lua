@@ -4,6 +4,18 @@
 local M = {}
 M.__index = M
 
+--- The sections that a summary must have.
+M.SUMMARY = {
+  '1. Primary request and intent',
+  '2. Key technical concepts',
+  '3. Files and code sections',
+  '4. Errors and fixes',
+  '5. Problem solving',
+  '7. Pending tasks',
+  '8. Current work',
+  '9. Next step and where to look',
+}
+
 --- A step that says these texts, one delta each. A table `{gate = true}` among them, made by `M.gate`, waits there until
 --- `open` is called.
 function M.say(...)
@@ -108,7 +120,8 @@ function M:answer(client, body)
         })
     end
     text = text .. chunk(vim.empty_dict(), step.calls and 'tool_calls' or 'stop')
-    local usage = { prompt_tokens = 100, completion_tokens = 10, total_tokens = 110 }
+    local tokens = self.counts and math.ceil(#body / 4) or 100
+    local usage = { prompt_tokens = tokens, completion_tokens = 10, total_tokens = tokens + 10 }
     text = text
       .. ('data: %s\n\n'):format(vim.json.encode({
         id = 'x',

@@ -336,6 +336,7 @@ return {
       equal(true, conversation.shortening)
       conversation:apply({ type = 'compactionFinished', message = 'interrupted' })
       equal(nil, conversation.shortening)
+      equal({ 'The conversation was not shortened: interrupted.' }, conversation.blocks[#conversation.blocks].lines)
       conversation:apply({ type = 'compactionStarted', cause = 'load' })
       conversation:apply({ type = 'stepStarted', turn = 1, step = 1 })
       equal(nil, conversation.shortening)

@@ -20,6 +20,21 @@ export const say = (...parts) => ({ parts });
 /** Calls, each `[tool, arguments]`. */
 export const calls = (...list) => ({ parts: [], calls: list });
 
+/** A summary that is taken, each section of which says this; what else is given comes before it. */
+export const summary = (said, ...before) => say(...before, SECTIONS.map((title) => `## ${title}\n${said}\n`).join('\n'));
+
+/** What a model writes of a summary. */
+const SECTIONS = [
+  '1. Primary request and intent',
+  '2. Key technical concepts',
+  '3. Files and code sections',
+  '4. Errors and fixes',
+  '5. Problem solving',
+  '7. Pending tasks',
+  '8. Current work',
+  '9. Next step and where to look',
+];
+
 export class ModelServer {
   static async start() {
     const server = new ModelServer();
@@ -33,6 +48,8 @@ export class ModelServer {
   steps = [];
   /** The bodies of all requests, in order. */
   requests = [];
+  /** Whether the usage that is reported goes by the size of the request; otherwise it is always the same. */
+  counts = false;
   /** Requests that found no step. */
   violations = [];
   #callId = 0;
@@ -91,7 +108,8 @@ export class ModelServer {
       chunk({ tool_calls: [{ index, id: `call_${this.#callId}`, type: 'function', function: call }] });
     }
     chunk({}, step.calls ? 'tool_calls' : 'stop');
-    send({ id: 'x', object: 'chat.completion.chunk', created: 1, model: body.model, choices: [], usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 } });
+    const tokens = this.counts ? Math.ceil(text.length / 4) : 100;
+    send({ id: 'x', object: 'chat.completion.chunk', created: 1, model: body.model, choices: [], usage: { prompt_tokens: tokens, completion_tokens: 10, total_tokens: tokens + 10 } });
     response.end('data: [DONE]\n\n');
   }
 }

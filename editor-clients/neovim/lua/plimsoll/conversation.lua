@@ -441,8 +441,12 @@ function events.compactionStarted(self)
   self.shortening = true
 end
 
-function events.compactionFinished(self)
+function events.compactionFinished(self, event)
   self.shortening = nil
+  if not event.epoch and event.message then
+    -- What was shortened, a notice says; that nothing was, and why, only this.
+    self:note(('The conversation was not shortened: %s.'):format(event.message))
+  end
 end
 
 function events.stepStarted(self, event)

@@ -95,6 +95,12 @@ function apply(draft: OwnView, event: SessionEvent): void {
       return;
     case 'compactionFinished':
       delete draft.shortening;
+      if (event.epoch === undefined && event.message) {
+        // What was shortened, a notice says; that nothing was, and why, only this.
+        const text = `The conversation was not shortened: ${event.message}.`;
+        const turn = draft.running?.turn ?? 0;
+        draft.entries.push({ kind: 'notice', key: `event:${draft.seq}`, turn, cause: 'compaction', text });
+      }
       return;
     case 'stepStarted':
       // One that a death of the daemon cut has no end of its own.

@@ -165,7 +165,11 @@ test('turns: running, queued, ended, with usage and cost added up', () => {
 test('a compaction goes on until its end, or until a step begins', () => {
   const began = after(event({ seq: 1, type: 'compactionStarted', cause: 'manual' }));
   assert.equal(began.shortening, true);
-  assert.equal(reduce(began, [event({ seq: 2, type: 'compactionFinished', message: 'interrupted' })]).shortening, undefined);
+  const stopped = reduce(began, [event({ seq: 2, type: 'compactionFinished', message: 'interrupted' })]);
+  assert.equal(stopped.shortening, undefined);
+  assert.deepEqual(texts(stopped), [['notice', 'The conversation was not shortened: interrupted.']]);
+  const done = reduce(began, [event({ seq: 2, type: 'compactionFinished', epoch: 2 })]);
+  assert.deepEqual([done.shortening, texts(done)], [undefined, []]);
   const step = event({ seq: 2, type: 'stepStarted', turn: 1, step: 1, tokens: 5, window: 10, load: 0.5 });
   assert.equal(reduce(began, [step]).shortening, undefined);
 });
