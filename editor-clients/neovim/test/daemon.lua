@@ -175,6 +175,9 @@ return {
     m.model:push(model.say('', gate, table.concat(summary, '\n')), model.say('Six.'))
     nvim:command('PlimsollCompact the names of the notes')
     nvim:waits('the activity', [[require('plimsoll.session').current:activity() == 'shortens the conversation']])
+    wait('the request for a summary', function()
+      return gate.reached
+    end)
     assert(last_request(m):find('the names of the notes', 1, true), last_request(m))
     model.open(gate)
     nvim:sees('The conversation was shortened for the model')
