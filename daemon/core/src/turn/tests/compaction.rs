@@ -100,7 +100,7 @@ pub(super) fn settle(world: &mut World, summarise: &mut impl FnMut(&mut World, S
 fn check_side(world: &World, body: &[u8]) {
     check_strict(body);
     let window = world.machine.settings.model.context_window;
-    let size = tokens(&String::from_utf8_lossy(body));
+    let size = world.machine.calibration().of(tokens(&String::from_utf8_lossy(body)));
     assert!(size <= window, "{size} of {window}");
     let row = world.stored.sides.last().expect("its record");
     assert_eq!(row.bytes, body.len() as u64);
@@ -332,7 +332,7 @@ fn a_compaction_by_hand_between_turns_can_be_interrupted_and_prompts_wait_for_it
     check(&world, &[(0, RULE.to_owned())]);
 }
 
-fn refuse(world: &mut World) {
+pub(super) fn refuse(world: &mut World) {
     let Some(Pending::Model(request, _)) = world.pending.pop() else { panic!("a request") };
     let error = ModelError::new(ErrorClass::ContextTooLong, "too long");
     world.input(InputBody::ModelFailed { request, error });

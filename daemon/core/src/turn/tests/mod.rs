@@ -1,6 +1,7 @@
 //! Properties of the machine: whatever happens in whatever order, calls and results stay paired, turns end, what is
 //! stored has no gaps, and a session that is taken up again goes on with the same bytes.
 
+mod amid;
 mod background;
 mod behaviour;
 mod compaction;
