@@ -106,7 +106,7 @@ fn too_long() -> Step {
 #[tokio::test]
 async fn a_window_that_is_smaller_than_configured_is_gone_on_in() {
     const LIMIT: usize = 60_000;
-    let workspace = Workspace::new().file("notes.txt", &notes(200));
+    let workspace = Workspace::new().file("notes.txt", notes(200));
     let script = Script::new([])
         .on(|request| request.body.len() > LIMIT, too_long())
         .on(asks_for_summary, good("Notes were read."))
