@@ -1,13 +1,15 @@
 """A session of the real binary with a real llama.cpp server: session.py PLIMSOLL FOLDER.
 
-Twelve turns with tool results, and in between another branch, another AGENTS.md and a restart of the daemon. Then the conversation
-is shortened by hand, and goes on until the server, which takes less than the configuration says, refuses a request as too long:
-it is shortened again and goes on. What was made smaller is not refused.
+Twelve turns with tool results, and in between another branch, another AGENTS.md and a restart of the daemon. Then the
+conversation is shortened by hand, and goes on until the server, which takes less than the configuration says, refuses a
+request as too long: it is shortened again and goes on. What was made smaller is not refused.
 
 For each request the server's own count of prompt tokens that it had in its cache is compared with two others: with what the
 request shares with the one before, by the server's own template and tokenizer; and with what Plimsoll expected and has stored.
-They must agree within 2 %. The request for the first summary must find the whole conversation in the cache. What the user
-demanded first stands in every request of the conversation. Every request is also printed again from the store, as it was sent.
+They must agree within 2 %; where a compaction broke the prefix, only the first two: of a part of a request Plimsoll has an
+estimate, and this tokenizer of single bytes is beyond what it takes for one. The request for the first summary must find the
+whole conversation in the cache. What the user demanded first stands in every request of the conversation. Every request is
+also printed again from the store, as it was sent.
 """
 
 import http.client
